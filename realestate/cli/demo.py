@@ -119,7 +119,7 @@ def simulate(
 
     `POST /_day/advance` ends a day; /_truth/<portal>/events is what a perfect daily crawler would have recorded.
     `POST /_weather/<portal>` with {"kind": "down"} makes a portal fail: down, blocked, error_page, all_404,
-    all_redirected, half_empty, half_pages, slow_search; "fine" ends it. `POST /_latency/<portal>` with
+    all_redirected, half_empty, half_pages, slow_search, new_layout; "fine" ends it. `POST /_latency/<portal>` with
     {"seconds": 1.3} delays every response.
 
     An adversary limits the requests per second of each client address (gentle 20, normal 5, strict 1, hostile 0.5).

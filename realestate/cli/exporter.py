@@ -147,7 +147,7 @@ def parts_of(samples: "Samples", errors: dict[str, str]) -> "Sequence[Part]":
         text = f"{workers} running, {int(waiting):,} requests and seeds wait"
         parts.append(Part("workers", workers > 0 or not waiting, text))
         dead = sum(samples["realestate_dead_letters"].values())
-        parts.append(Part("letters", True, f"{int(dead):,} dead letters"))
+        parts.append(Part("queue", True, f"{int(dead):,} dead letters are kept"))
         paused = sorted(portal for (portal, _), on in samples["realestate_portal_paused"].items() if on)
         parts.append(Part("portals", True, f"paused: {', '.join(paused)}" if paused else "none is paused"))
     if "store" not in errors:

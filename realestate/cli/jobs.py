@@ -366,8 +366,16 @@ def _print_changed(state: "JobState", line: str, *, json: bool) -> None:
         print(line)
 
 
+def _as_text(value: Any) -> str:
+    """A value of an order, as it is written on the command line or in a timetable."""
+    import msgspec
+
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
 def _print_state(state: "JobState", *, json: bool) -> None:
     from realestate.cli import terminal
+    from realestate.jobs.state import STAGES
 
     if json:
         terminal.print_json(state_fields(state), indent=0)
@@ -381,11 +389,11 @@ def _print_state(state: "JobState", *, json: bool) -> None:
     if state.deadline_at is not None and not state.is_over:
         print(f"  deadline {state.deadline_at:%Y-%m-%d %H:%M:%S}")
     if state.order is not None:
-        print("  order: " + ", ".join(f"{name}={value}" for name, value in sorted(state.order.items())))
+        print("  order: " + ", ".join(f"{name}={_as_text(value)}" for name, value in sorted(state.order.items())))
     rows = [
         [stage, f"{each.found:,}", f"{each.done:,}", f"{each.failed:,}"]
-        for stage, each in state.pages.items()
-        if each.found
+        for stage in STAGES
+        if (each := state.pages.get(stage)) is not None and each.found
     ]
     if rows:
         print()
@@ -393,8 +401,10 @@ def _print_state(state: "JobState", *, json: bool) -> None:
         print()
     print(f"  listings: {state.new:,} new, {state.changed:,} changed, {state.gone:,} gone")
     if state.rate is not None:
-        left = f", about {duration(state.seconds_left)} left" if state.seconds_left is not None else ""
-        print(f"  {state.rate:.1f} pages/s, {state.left:,} requests left{left}")
+        left = "" if state.is_over else f", {state.left:,} requests left"
+        if state.seconds_left is not None:
+            left += f", about {duration(state.seconds_left)}"
+        print(f"  {state.rate:.1f} pages/s{left}")
     proxied = f", {state.proxy_requests:,} through proxies" if state.proxy_requests else ""
     print(f"  cost: {state.requests:,} requests{proxied}, {state.bytes / 1e6:,.1f} MB")
 

@@ -46,8 +46,20 @@ def finish_jobs(desk: JobDesk, report: Report | None = None) -> int:
         if order.deadline_at is not None and now >= order.deadline_at and order.cancelled_at is None:
             desk.store.order_cancelled(order.job, DEADLINE)
             job_marks.cancel(desk.server, order.portal, order.job, queue_keep_seconds())
+        _repeat_marks(desk, order)
         ended += _end(desk, order, report)
     return ended
+
+
+def _repeat_marks(desk: JobDesk, order: StoredOrder) -> None:
+    """Whoever cancels, pauses or resumes a job writes that into the store first, and may die before it is in Redis:
+    then the job would be called cancelled, and run on."""
+    if order.cancelled_at is not None:
+        if not job_marks.is_cancelled(desk.server, order.portal, order.job):
+            job_marks.cancel(desk.server, order.portal, order.job, queue_keep_seconds())
+    elif (order.paused_at is not None) != job_marks.is_paused(desk.server, order.portal, order.job):
+        change = job_marks.resume if order.paused_at is None else job_marks.pause
+        change(desk.server, order.portal, order.job)
 
 
 def _end(desk: JobDesk, order: StoredOrder, report: Report | None) -> bool:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from realestate.queue import keys
 from realestate.queue.request_queue import run_script
 
 if TYPE_CHECKING:
@@ -15,6 +16,14 @@ def cancel(server: "Redis", portal: str, job: str, keep_seconds: int) -> int:
     """From now on no request of the job is leased or enqueued. Returns how many requests are left to be removed. The
     mark is kept for so many seconds."""
     return int(run_script(server, portal, "cancel_job", job=job, keep=keep_seconds))
+
+
+def is_cancelled(server: "Redis", portal: str, job: str) -> bool:
+    return server.zscore(keys.cancelled_jobs(portal), job) is not None
+
+
+def is_paused(server: "Redis", portal: str, job: str) -> bool:
+    return bool(server.sismember(keys.paused_jobs(portal), job))
 
 
 def remove_some(server: "Redis", portal: str, job: str, buckets: int, most: int = REMOVED_TOGETHER) -> tuple[int, int]:

@@ -1,10 +1,12 @@
 """Jobs on a real Redis and a real store: one job for each key, states, cancel, pause, retry."""
 
 import asyncio
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
+from itertools import count
 from typing import Any
 from uuid import uuid4
 
@@ -383,6 +385,108 @@ def test_cancelling_is_one_script_that_looks_at_no_request(desk: JobDesk, worker
         "config",
         "config|resetstat",
     }
+
+
+# ----- killed at every step
+
+
+class Killed(BaseException):
+    """The process was killed at this point."""
+
+
+class Mortal:
+    """An object whose caller is killed before or after one of its calls: the one at which `steps` is used up."""
+
+    def __init__(self, wrapped: Any, steps: Iterator[int]) -> None:
+        self._wrapped = wrapped
+        self._steps = steps
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._wrapped, name)
+        if not callable(member):
+            return member
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            self._step()
+            result = member(*arguments, **named)
+            self._step()
+            return result
+
+        return call
+
+    def _step(self) -> None:
+        if next(self._steps, None) is None:
+            raise Killed
+
+
+def kills(desk: JobDesk, act: Callable[[JobDesk, int], Any]) -> Iterator[int]:
+    """Do it in a process that is killed at its first step, at its second ... until it survives."""
+    for number in count():
+        steps = iter(range(number))
+        mortal: Any = Mortal(desk.store, steps), Mortal(desk.server, steps)
+        try:
+            act(JobDesk(*mortal), number)
+        except Killed:
+            yield number
+        else:
+            assert number > 4, "it was killed often"
+            yield number
+            return
+
+
+def test_a_submitter_killed_at_any_step_leaves_one_job_or_none(
+    desk: JobDesk, server: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("realestate.jobs.finish.PUSH_SECONDS", -1)
+
+    def order(number: int) -> JobOrder:
+        return JobOrder(portal="emlak", key=f"k{number}", deadline="2h")
+
+    for number in kills(desk, lambda killed, number: killed.submit(order(number))):
+        is_stored = bool(desk.store.orders(jobs=[job_id_of(f"k{number}")]))
+        finish_jobs(desk)  # another process, which knows nothing of it
+        pushed = Counter(msgspec.json.decode(seed)["job"] for seed in server.lrange(keys.start_urls("emlak"), 0, -1))
+        assert pushed[job_id_of(f"k{number}")] == is_stored, "a stored job starts by itself"
+        desk.submit(order(number))  # the user repeats it
+    pushed = Counter(msgspec.json.decode(seed)["job"] for seed in server.lrange(keys.start_urls("emlak"), 0, -1))
+    assert pushed == {job_id_of(f"k{each}"): 1 for each in range(number + 1)}
+
+
+def test_a_cancel_killed_at_any_step_is_done_or_not_begun(desk: JobDesk, worker: Worker, server: Redis) -> None:
+    def cancel(killed: JobDesk, number: int) -> None:
+        worker.open(desk.submit(JobOrder(portal="emlak", key=f"k{number}")).job)
+        killed.cancel(job_id_of(f"k{number}"), "wrong city", removed=lambda removed, left: None)
+
+    outcomes = Counter[str]()
+    for number in kills(desk, cancel):
+        job = job_id_of(f"k{number}")
+        finish_jobs(desk)
+        leased = worker.work()
+        state = desk.show(job)
+        outcomes[state.state] += 1
+        assert leased == ([] if state.state == "cancelled" else [job])
+        assert state.reason == ("wrong city" if state.state == "cancelled" else None)
+    assert outcomes["cancelled"] > 2
+    assert len(outcomes) == 2
+
+
+@pytest.mark.parametrize("is_paused", [True, False])
+def test_a_pause_or_its_end_killed_at_any_step_is_done_or_not_begun(
+    is_paused: bool, desk: JobDesk, worker: Worker, server: Redis
+) -> None:
+    def change(killed: JobDesk, number: int) -> None:
+        job = desk.submit(JobOrder(portal="emlak", key=f"k{number}")).job
+        worker.open(job)
+        if not is_paused:
+            desk.pause(job)
+        (killed.pause if is_paused else killed.resume)(job)
+
+    for number in kills(desk, change):
+        job = job_id_of(f"k{number}")
+        finish_jobs(desk)
+        leased = worker.work()
+        assert leased == ([] if desk.show(job).paused else [job])
+        desk.cancel(job, removed=lambda removed, left: None)
 
 
 def test_a_job_of_another_program_is_shown_too(desk: JobDesk, worker: Worker) -> None:
