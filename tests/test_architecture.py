@@ -198,3 +198,19 @@ def test_the_test_sees_clients_of_redis() -> None:
     for module in REDIS_MODULES:
         assert "import redis" in set(_uses_of_redis_py(PACKAGE / module))
     assert "pipeline()" in set(_uses_of_redis_py(PACKAGE / "queue" / "redis_client.py"))
+
+
+#: Parts of Scrapy's engine that its manual does not describe.
+UNDOCUMENTED = {"scraper", "downloader", "nextcall", "_slot"}
+
+
+def _uses_inside_of_the_engine(path: Path) -> Iterator[int]:
+    for node in nodes(path):
+        if isinstance(node, ast.Attribute) and node.attr in UNDOCUMENTED:
+            yield node.lineno
+
+
+def test_only_one_module_and_the_accelerator_look_inside_scrapys_engine() -> None:
+    """So that an upgrade of Scrapy is one module to check, and one to switch off."""
+    used = {name(path) for path in MODULES for _ in _uses_inside_of_the_engine(path) if room(path) != "accelerate"}
+    assert used == {"queue/engine.py"}

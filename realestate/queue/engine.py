@@ -25,3 +25,15 @@ def in_work(engine: ExecutionEngine) -> set[object] | None:
     except AttributeError:
         return None
     return {request.meta.get(LEASE) for request in requests}
+
+
+def work_count(engine: ExecutionEngine) -> int:
+    """Requests being downloaded or parsed, and items in the pipelines; 0 if this Scrapy does not show them."""
+    try:
+        slot = engine.scraper.slot
+        count = len(engine.downloader.active)
+        if slot is not None:
+            count += len(slot.queue) + len(slot.active) + slot.itemproc_size
+    except AttributeError:
+        return 0
+    return count

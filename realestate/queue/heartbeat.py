@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import msgspec
 from scrapy import Spider, signals
-from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 
+from realestate.queue.engine import work_count
 from realestate.queue.fleet import fleet_of
 from realestate.queue.workers import HeartbeatData
 
@@ -88,7 +88,7 @@ class Heartbeat:
             self._pages = pages
             self._active_at = now
         return HeartbeatData(
-            in_work=_in_work(engine),
+            in_work=work_count(engine),
             unstored=stats.get_value("store/waiting", 0),
             pages=pages,
             stored=stats.get_value("listing/stored", 0) + stats.get_value("other/stored", 0),
@@ -110,15 +110,3 @@ def _outcomes(stats: Mapping[str, Any]) -> dict[str, int]:
             outcome = name.rpartition("/")[2]
             found[outcome] = found.get(outcome, 0) + value
     return found
-
-
-def _in_work(engine: ExecutionEngine) -> int:
-    """Requests being downloaded or parsed, and items in the pipelines; 0 if this Scrapy does not show them."""
-    try:
-        slot = engine.scraper.slot
-        count = len(engine.downloader.active)
-        if slot is not None:
-            count += len(slot.queue) + len(slot.active) + slot.itemproc_size
-    except AttributeError:
-        return 0
-    return count
