@@ -57,8 +57,8 @@ def _urls_in(document: str) -> Iterator[str]:
         return
     page = html.Page(document)
     yield from html.attributes(page, 'link[rel="canonical"]', "href")
-    shared_url = html.opengraph(page).get("og:url")
-    if shared_url:
+    shared_url = html.opengraph(page).get("og:url") or ""
+    if re.match(r"https?://|/", shared_url, re.IGNORECASE):
         yield shared_url
     for node in jsonld.nodes(document):
         if isinstance(node.get("url"), str):

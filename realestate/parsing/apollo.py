@@ -52,6 +52,8 @@ class _Resolver:
     def __init__(self, cache: dict[str, Any]) -> None:
         self.cache = cache
         self.done: dict[str, Any] = {}
+        self.copies: dict[int, Any] = {}
+        """id of a dictionary -> its copy. A dictionary that was resolved before is in several places."""
         self.begun: set[str] = set()
 
     def value(self, value: Any) -> Any:
@@ -62,7 +64,9 @@ class _Resolver:
         key = value.get("__ref")
         if isinstance(key, str):
             return self.object(key)
-        return {name: self.value(each) for name, each in value.items()}
+        if id(value) not in self.copies:
+            self.copies[id(value)] = {name: self.value(each) for name, each in value.items()}
+        return self.copies[id(value)]
 
     def object(self, key: str) -> Any:
         if key in self.done:

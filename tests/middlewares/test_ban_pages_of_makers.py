@@ -67,6 +67,8 @@ MAKERS: dict[str, tuple[str, str, str, str]] = {
         "",
     ),
     "kasada": ("kasada", "", "", script("window.KPSDK={}") + loads("/a/b/ips.js?x=1")),
+    "hcaptcha, frame": ("captcha", "Verify", '<iframe src="https://newassets.hcaptcha.com/captcha/v1/x"></iframe>', ""),
+    "words, humanity": ("captcha", "Portal", "<h1>Prove your humanity</h1><p>Complete the challenge</p>", ""),
     "geetest": ("geetest", "x", "", loads("https://static.geetest.com/v4/gt4.js")),
     "sucuri, refused": ("sucuri", "Portal", "Sucuri WebSite Firewall - Access Denied", ""),
     "sucuri, script": ("sucuri", "You are being redirected...", "", script("sucuri_cloudproxy_js='';S='x'")),

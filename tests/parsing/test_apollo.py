@@ -46,6 +46,13 @@ def test_an_object_is_resolved_once_and_an_endless_chain_is_none() -> None:
     assert apollo.first(chain, "N", 0) is None
 
 
+def test_a_dictionary_in_several_places_is_resolved_once() -> None:
+    document = {"a": 1}
+    for _ in range(100):
+        document = {"a": document, "b": document}
+    assert apollo.resolved({}, document)["a"]["b"]["a"] is not None
+
+
 def test_the_fullest_object_is_the_one_with_the_most_fields() -> None:
     assert apollo.fullest(CACHE, "Ad") is CACHE["Ad:1"]
     assert apollo.fullest(CACHE, "Nothing") is None

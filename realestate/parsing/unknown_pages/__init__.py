@@ -80,6 +80,7 @@ def read(text: str, url: str) -> Reading:
     country = _country(document, said)
     near = [*labels.near_heading(document), *document.titles]
     said["title"] = {
+        **places.city_below_label(labels.addresses(document), document.titles),
         **json_fields.usual_values(document, json_objects.every_object(data)),
         **places.code_and_city(near, document.language, country),
         **in_united_states,
@@ -199,6 +200,7 @@ def _operations(
         (headline.operation_of_address(document), "address", 2),
         (said.get("next", {}).get("operation") or said.get("embedded", {}).get("operation"), "embedded", 1),
         (headline.operation_of_breadcrumbs(document), "breadcrumbs", 1),
+        (headline.operation_below_heading(document), "title", 1),
         (actions.pop() if len(actions) == 1 else None, "json-ld", 1),
         ("rent" if has_period else None, "price", 1),
         (vocabulary.operation((document.description or "")[: vocabulary.LONGEST_TEXT], language), "description", 1),

@@ -24,6 +24,8 @@ _LONGEST_SITE_NAME = 40
 _LONGEST_GLUED = 500
 #: A page with more elements is read up to here.
 _MOST_ELEMENTS = 60_000
+#: "https://…", "//…", "/homes/1". Some sites write the type into `og:url`: "article".
+_IS_ADDRESS = re.compile(r"https?://|/", re.IGNORECASE)
 #: Ends of host names that are used outside their country too.
 _NO_COUNTRY = frozenset({"io", "co", "me", "tv", "ai", "cc", "ly", "fm", "gg", "to", "eu", "im", "ws", "la", "su"})
 _COUNTRIES = {"uk": "GB"}
@@ -62,7 +64,8 @@ class Document:
     def addresses(self) -> list[str]:
         """The addresses of this page: the canonical one first."""
         canonical = html.attributes(self.page, 'link[rel="canonical"]', "href")[:1]
-        named = [*canonical, self.graph.get("og:url", ""), self.url]
+        shared = self.graph.get("og:url", "")
+        named = [*canonical, shared if _IS_ADDRESS.match(shared) else "", self.url]
         fit = (each for each in named if each and len(each) <= _LONGEST_ADDRESS)
         return list(dict.fromkeys(_joined(self.url, each) for each in fit)) or [self.url]
 

@@ -19,8 +19,11 @@ _NAME = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]*)*")
 
 
 def is_firm(name: str) -> bool:
-    """Return whether a name is no person's: it has a word of firms, a digit or a sign, or is not two to four words."""
+    """Return whether a name is no person's: it has a word of firms, a digit or a sign, is one word in capitals, or is
+    longer than a person's name. "Anna" may be a first name."""
     if _FIRM.search(words(name)) or re.search(r"[\d&@+|/]", name):
         return True
     parts = name.split()
-    return not (2 <= len(parts) <= 4 and all(_NAME.fullmatch(each.strip(",")) for each in parts))
+    if len(parts) == 1 and sum(each.isupper() for each in name) > 1:  # "HOMEFINDER", "HomeFinder"
+        return True
+    return not (len(parts) <= 4 and all(_NAME.fullmatch(each.strip(",")) for each in parts))

@@ -17,6 +17,7 @@ _PORTUGUESE_TYPE = re.compile(r"(?<![^ ])t([0-9])(?![^ ])")
 _FRENCH_TYPE = re.compile(r"(?<![^ ])[tf]([1-9])(?![^ ])")
 _TURKISH_ROOMS = re.compile(r"(?<![^ ])(\d)\+([01])(?![^ ])")
 _LONGEST_DESCRIPTION = 400
+_LONGEST_SUBTITLE = 40
 #: So many texts below the heading may be the address.
 _BELOW = 6
 #: Types that a description or an address names only if the home is one. A home may have a room, or a garage.
@@ -57,6 +58,19 @@ def operation_of_address(document: Document) -> vocabulary.Operation | None:
 def operation_of_titles(document: Document) -> vocabulary.Operation | None:
     """The operation that the titles name. If two titles differ, none."""
     found = {each for text in document.raw_titles if (each := vocabulary.operation(text, document.language))}
+    return found.pop() if len(found) == 1 else None
+
+
+def operation_below_heading(document: Document) -> vocabulary.Operation | None:
+    """The operation of a short text directly below the heading that names the type too: "Departamento en venta"."""
+    found = {
+        named
+        for text in below_heading(document)
+        if len(text) <= _LONGEST_SUBTITLE
+        and (named := vocabulary.operation(text, document.language))
+        and vocabulary.property_type(text, document.language)
+        and not vocabulary.is_plural(text, document.language)
+    }
     return found.pop() if len(found) == 1 else None
 
 
@@ -163,7 +177,7 @@ def breadcrumb_names(document: Document) -> list[str]:
 def below_heading(document: Document) -> list[str]:
     """The texts directly below the heading, where many pages have the address."""
     start = labels.heading(document)
-    return [each.text for each in document.blocks[start + 1 : start + _BELOW]] if start else []
+    return [each.text for each in document.blocks[start + 1 : start + _BELOW]] if start or document.headings else []
 
 
 def _first_sentence(text: str | None) -> str | None:

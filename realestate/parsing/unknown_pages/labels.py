@@ -13,6 +13,7 @@ _LONGEST_LABEL = 60
 _DATES = ("posted_at", "updated_at")
 _NEAR_HEADING = 60
 _NEAR_ROW = 5
+_ADDRESS_LINES = 2
 #: A shorter text is not a heading, even if a title begins with it.
 _SHORTEST_HEADING = 10
 _LONGEST_VALUE = 160
@@ -26,6 +27,8 @@ _MOST_TEXTS = 120
 _MOST_ANCESTORS = 50
 #: "T6" has six bedrooms in Portugal.
 _PORTUGUESE_TYPE = re.compile(r"T([1-9])(?:\+\d)?")
+#: "173 m²", "ca. 1,800 sq. ft": a size and nothing else. "House with 3 acres" is a title.
+_ONLY_SIZE = re.compile(r"(?:[^\W\d]{1,8}\.? |[~≈±:–-] ?){0,2}\d[\d.,'\s]*[^\d\s]\S{0,12}(?: [^\d\s]\S{0,12}){0,2}")
 
 
 class Row(NamedTuple):
@@ -75,6 +78,13 @@ def near_heading(document: Document) -> list[str]:
     texts = [block.text for block in document.blocks[max(0, start - 5) : start + 20]]
     below = document.blocks[start : start + 60]
     return texts + [block.text for block in below if document.elements[block.element].tag in ("h2", "h3", "h4")]
+
+
+def addresses(document: Document) -> list[str]:
+    """Return the texts below a label such as "Address": "Example Street 1", "40477 Berlin Mitte"."""
+    blocks = document.blocks[: end(document)]
+    found = [at for at, each in enumerate(blocks) if vocabulary.is_label_of_address(each.text)]
+    return [each.text for at in found[:3] for each in blocks[at + 1 : at + 1 + _ADDRESS_LINES]]
 
 
 def heading(document: Document) -> int:
@@ -147,7 +157,7 @@ def _in_one_text(text: str, at: int, document: Document) -> Iterator[Row]:
                 continue
             named = vocabulary.fields_of_label(" ".join(label), document.language)
             areas = tuple(each for each in named if each in ("area_m2", "area_any", "plot_m2"))
-            if areas:
+            if areas and _ONLY_SIZE.fullmatch(" ".join(value)):
                 yield from _read(areas, " ".join(value), " ".join(label), at, document)
                 return
 

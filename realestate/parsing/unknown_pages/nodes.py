@@ -42,6 +42,8 @@ _WITHIN = (
 )
 _SELLERS = ("seller", "offeredBy", "provider", "broker", "agent", "realEstateAgent", "landlord")
 _FIRMS = frozenset({"RealEstateAgent", "Organization", "LocalBusiness", "Corporation", "RealEstateAgency"})
+#: The others are written for every seller by some sites, also for persons.
+_AGENCIES = frozenset({"RealEstateAgent", "RealEstateAgency"})
 #: The firm that an agent works for.
 _EMPLOYERS = ("worksFor", "parentOrganization", "memberOf", "affiliation", "brand")
 _UNITS: dict[str, periods.Period] = {"DAY": "day", "WEE": "week", "MON": "month", "ANN": "year"}
@@ -379,9 +381,13 @@ def _seller(document: Document, around: list[dict[str, Any]], offers: list[dict[
             for firm in (*employers, each):
                 name = line(_text(firm.get("name")))
                 types = schemaorg.types_of(firm)
-                if types & _FIRMS and name and not document.is_site_name(name):
-                    is_firm = "RealEstateAgent" not in types or firms.is_firm(name)
-                    return {"seller_type": "agency", **({"agency_name": name} if is_firm else {})}
+                if not types & _FIRMS or not name or document.is_site_name(name):
+                    continue
+                has_logo = "RealEstateAgent" not in types and bool(firm.get("logo"))
+                if firm is not each or has_logo or firms.is_firm(name):
+                    return {"seller_type": "agency", "agency_name": name}
+                if types & _AGENCIES:
+                    return {"seller_type": "agency"}
     return {}
 
 

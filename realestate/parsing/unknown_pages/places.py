@@ -5,6 +5,7 @@ from typing import Any
 
 from realestate.parsing import currencies
 from realestate.parsing.text import line
+from realestate.parsing.unknown_pages import cities
 
 _POSTAL_CODE = re.compile(r"(?:[A-Z]{1,2}-)?\b(\d{2}-\d{3}|\d{4} ?[A-Z]{2}(?![a-z])|\d{4,6})\b")
 _DISTRICT = re.compile(r"\s+[-–/]\s+|\s*\(")
@@ -71,7 +72,27 @@ def code_and_city(texts: list[str], language: str, country: str | None) -> dict[
     if len({code for code, _ in fit}) != 1:
         return {}
     code, name = min(fit, key=lambda each: len(each[1]))
-    return {"postal_code": code, **{key: value for key, value in city(name).items() if key == "city"}}
+    found_city = city(_without_district(name, country)).get("city")
+    return {"postal_code": code, **({"city": found_city} if found_city else {})}
+
+
+def _without_district(name: str, country: str | None) -> str:
+    """ "Düsseldorf Derendorf" begins with the name of a large city: the rest is its district."""
+    parts = name.split()
+    beginnings = [" ".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    return next((each for each in beginnings if cities.is_city(each, country)), name)
+
+
+#: "40477 Düsseldorf Derendorf", below the label "Adresse".
+_LINE = re.compile(r"(?:\d{5}|\d{2}-\d{3}) (?P<city>[^\W\d_][^\d,;|()/:]{1,40})")
+
+
+def city_below_label(texts: list[str], titles: list[str]) -> dict[str, Any]:
+    """Return the city in the lines of an address, if a title names it too: the address may be the agency's."""
+    found = [each["city"].split() for text in texts if (each := _LINE.fullmatch(text))]
+    named = [set(re.split(r"[\s,-]+", title)) for title in titles]
+    names = {parts[0] for parts in found if any(parts[0] in each for each in named)}
+    return {"city": names.pop()} if len(names) == 1 else {}
 
 
 def _is_currency(name: str) -> bool:

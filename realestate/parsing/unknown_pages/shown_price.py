@@ -1,7 +1,9 @@
 """The price as the page shows it, for pages that have it nowhere else: the price near the heading."""
 
+import re
+
 from realestate.parsing import prices
-from realestate.parsing.unknown_pages import labels, values
+from realestate.parsing.unknown_pages import labels, values, vocabulary
 from realestate.parsing.unknown_pages.document import Document
 
 #: How far from the heading the price may be, in texts.
@@ -9,6 +11,8 @@ _BEFORE = 25
 _AFTER = 60
 _LONGEST = 60
 _TIMES_HIGHER = 100
+#: What is left of "$ 120.000 gastos comunes" when the amount is taken away.
+_AMOUNT = re.compile(r"[\d.,'\s]*\d[\d.,'\s]*|[$€£]")
 _MARKS = (
     "price",
     "preis",
@@ -49,12 +53,17 @@ def _price_at(document: Document, at: int, country: str | None) -> prices.Price 
     """The price of a text, which may have its currency in the next element: "3,600,000" "€"."""
     blocks = document.blocks
     text = blocks[at].text
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST or _is_of_charges(text, document.language):
         return None
     found = values.price(text, country)
     if found.amount is None and text[:1].isdigit() and at + 1 < len(blocks) and len(blocks[at + 1].text) <= 4:
         found = values.price(f"{text} {blocks[at + 1].text}", country)
     return found if found.amount is not None and found.basis == "total" and found.amount >= 100 else None
+
+
+def _is_of_charges(text: str, language: str) -> bool:
+    """Whether an amount is that of the charges: "$ 120.000 gastos comunes"."""
+    return "charges" in vocabulary.fields_of_label(_AMOUNT.sub(" ", text), language)
 
 
 def _is_marked(document: Document, at: int) -> bool:

@@ -15,6 +15,12 @@ Seller = Literal["agency", "owner", "developer"]
 
 #: A longer text is not searched for words: it is a description, which mentions many things.
 LONGEST_TEXT = 400
+#: Labels above an address, as `words` writes them.
+_ADDRESS_LABELS = frozenset(
+    {"address", "adresse", "lage", "standort", "adres", "adress", "indirizzo", "direccion", "ubicacion", "localizacion"}
+    | {"morada", "localizacao", "endereco", "lokalizacja", "adresa", "osoite"}
+)
+_LONGEST_ADDRESS_LABEL = 20
 #: Letters that do not decompose into a letter and an accent.
 _LETTERS = str.maketrans(
     {"ß": "ss", "ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ı": "i", "ə": "e", "ς": "σ", "þ": "th", "ð": "d"}
@@ -99,6 +105,11 @@ def fields_of_label(label: str, language: str = "") -> tuple[str, ...]:
 def is_unit(label: str) -> bool:
     """Return whether a label is only a unit: "sq ft"."""
     return all(each in _NO_LABEL for each in words(label).split())
+
+
+def is_label_of_address(text: str) -> bool:
+    """Return whether a text is the label above an address: "Adresse:"."""
+    return len(text) <= _LONGEST_ADDRESS_LABEL and words(text) in _ADDRESS_LABELS
 
 
 def begins_list_of_similar(heading: str) -> bool:

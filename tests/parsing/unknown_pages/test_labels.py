@@ -36,6 +36,7 @@ def test_any_elements_can_be_rows(body: str) -> None:
     [
         ("de", "Wohnfläche ca.", "85,5 m²", "area_m2", 85.5),
         ("de", "Grundstücksfläche", "600 m²", "plot_m2", 600),
+        ("de", "Typ", "Wohnung", "property_type", "apartment"),
         ("de", "Baujahr", "1984", "year_built", 1984),
         ("de", "Energieeffizienzklasse", "D", "energy_class", "D"),
         ("de", "Endenergiebedarf", "76,1 kWh/(m²a)", "energy_kwh_m2", 76.1),

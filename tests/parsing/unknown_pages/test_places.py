@@ -45,6 +45,19 @@ def test_a_large_city_in_the_title_is_the_city(title: str, price: str, lang: str
     assert place(read(title, price, lang=lang)) == (city, country)
 
 
+@pytest.mark.parametrize(
+    ("line", "city"),
+    [
+        ("10115 Berlin Mitte", "Berlin"),
+        ("60311 Frankfurt am Main", "Frankfurt am Main"),
+        ("61348 Bad Homburg", "Bad Homburg"),
+        ("12345 Musterstadt Nord", "Musterstadt Nord"),
+    ],
+)
+def test_a_district_behind_a_large_city_is_not_a_part_of_its_name(line: str, city: str) -> None:
+    assert read("Wohnung", "349.000 €", f"<p>{line}</p>", lang="de").fields["city"] == city
+
+
 def test_the_breadcrumbs_name_the_city() -> None:
     above = crumbs("Home", "For sale", "Cape Town", "Rondebosch")
     assert place(read("House for sale in Rondebosch", "R 3 700 000", above=above)) == ("Cape Town", "ZA")

@@ -7,6 +7,7 @@ import pytest
 
 from realestate.parsing import unknown_pages
 from realestate.parsing.unknown_pages import Reading
+from realestate.parsing.unknown_pages.document import Document
 from tests.parsing.unknown_pages.pages import URL, json_ld, meta, next_data, page, rows
 
 HOUSE: dict[str, Any] = {
@@ -291,6 +292,59 @@ def test_a_person_is_no_agency() -> None:
     fields = read(json_ld(HOUSE | {"seller": {"@type": "Person", "name": "Ann Example"}})).fields
     assert "seller_type" not in fields
     assert "agency_name" not in fields
+
+
+@pytest.mark.parametrize(
+    ("seller", "agency"),
+    [
+        ({"name": "Anna"}, None),
+        ({"name": "анна"}, None),
+        ({"name": "Anna Example"}, None),
+        ({"name": "Anna", "logo": "https://homes.example/logo.png"}, "Anna"),
+        ({"name": "HOMEFINDER"}, "HOMEFINDER"),
+        ({"name": "Green Homes Ltd"}, "Green Homes Ltd"),
+    ],
+)
+def test_an_organization_may_be_a_person(seller: dict[str, Any], agency: str | None) -> None:
+    fields = read(json_ld(HOUSE | {"seller": {"@type": "Organization", **seller}})).fields
+    assert fields.get("agency_name") == agency
+    assert fields.get("seller_type") == ("agency" if agency else None)
+
+
+def test_charges_near_the_heading_are_no_price() -> None:
+    home = {"@type": "Apartment", "numberOfBedrooms": 3, "address": {"addressLocality": "x", "addressCountry": "CL"}}
+    body = '<h1>Departamento en venta</h1><p><b>UF</b> <b>8.500</b></p><p class="price">$ 120.000 gastos comunes</p>'
+    assert read(json_ld(home), body, lang="es").price.amount is None
+    body = '<h1>Departamento en venta</h1><p class="price">$ 90.000.000</p><p>$ 120.000 gastos comunes</p>'
+    assert read(json_ld(home), body, lang="es").price.amount == 90_000_000
+
+
+def test_a_title_with_a_size_is_not_a_row() -> None:
+    home = {"@type": "Product", "name": "Satılık arsa", "offers": {"price": 90000, "priceCurrency": "GBP"}}
+    texts = rows({"Emlak Tipi": "Arsa", "Metrekare": "4172 m²"})
+    body = f"<h1>Satılık arsa</h1>{texts}<p>House For Sale 3 Acres Parcel 96 Land</p>"
+    assert read(json_ld(home), body, lang="tr").fields["plot_m2"] == 4172
+
+
+@pytest.mark.parametrize("shared", ["article", "website", "home page"])
+def test_an_og_url_that_is_no_address_is_ignored(shared: str) -> None:
+    document = Document(page(head=meta(og_url=shared)), URL)
+    assert document.addresses == [URL]
+
+
+def test_the_text_below_the_heading_names_the_operation() -> None:
+    body = "<h1>Departamento 3D 2B</h1><p>Departamento en venta</p>"
+    assert read(json_ld(HOUSE), body, lang="es").operation == "sale"
+    body = "<h1>Departamento 3D 2B</h1><p>Departamentos en venta</p>"
+    assert read(json_ld(HOUSE), body, lang="es").operation is None
+
+
+def test_the_city_below_the_label_of_an_address_counts_if_a_title_names_it() -> None:
+    home = HOUSE | {"address": {"addressCountry": "DE"}}
+    body = "<p>Text.</p>" * 30 + "<p>Adresse</p><p>Beispielweg 1</p><p>12345 Musterstadt Nord</p>"
+    named = read(json_ld(home), f"<h1>Wohnung in Musterstadt-Nord</h1>{body}", lang="de").fields
+    assert named["city"] == "Musterstadt"
+    assert "city" not in read(json_ld(home), f"<h1>Wohnung mit Balkon</h1>{body}", lang="de").fields
 
 
 def test_a_range_of_prices_is_not_a_price() -> None:
