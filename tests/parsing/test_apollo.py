@@ -47,7 +47,7 @@ def test_an_object_is_resolved_once_and_an_endless_chain_is_none() -> None:
 
 
 def test_a_dictionary_in_several_places_is_resolved_once() -> None:
-    document = {"a": 1}
+    document: Any = {"a": 1}
     for _ in range(100):
         document = {"a": document, "b": document}
     assert apollo.resolved({}, document)["a"]["b"]["a"] is not None

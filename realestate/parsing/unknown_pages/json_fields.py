@@ -1,5 +1,6 @@
 """Fields from an object of a JSON document: by the keys of the object and of the objects inside it."""
 
+import re
 from collections import Counter, deque
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ _NEAR_FIELDS = frozenset({"posted_at", "updated_at", "title", "description", "op
 _ADDRESS = frozenset({"city", "street", "postal_code", "district"})
 #: An object with fewer fields is not the listing, even if it has its id: it may be its entry in a menu.
 _FEWEST_FIELDS = 3
+_CYRILLIC = re.compile("[а-яА-ЯёЁіїєґқңөұүһәғ]{3}")
 _COUNTS = frozenset({"rooms", "bedrooms", "bathrooms"})
 
 
@@ -171,7 +173,8 @@ def _text_value(document: Document, field: str, value: str | int | float) -> dic
         return {}
     match field:
         case "city":
-            return places.city(text) if text != text.lower() else {}  # "mal-marbella" is a key
+            # "mal-marbella" is a key
+            return places.city(text) if text != text.lower() and not _is_transliterated(document, text) else {}
         case "description":
             return {field: paragraphs(value)} if isinstance(value, str) else {}
         case "posted_at" | "updated_at":
@@ -196,11 +199,18 @@ def _text_value(document: Document, field: str, value: str | int | float) -> dic
         case "postal_code":
             return values.read(field, text, "", document)
         case "street" | "region" | "district":
-            is_code = text == text.lower() or (text == text.upper() and len(text) > 3)  # "PUBLISHED", "some-key"
-            found = text if len(text) <= 80 and not is_code else None
+            # "PUBLISHED", "some-key", "Some_key"
+            is_code = text == text.lower() or (text == text.upper() and len(text) > 3) or "_" in text
+            is_name = len(text) <= 80 and not is_code and not _is_transliterated(document, text)
+            found = text if is_name else None
         case _:
             found = text if len(text) <= 300 else None
     return {field: found} if found is not None else {}
+
+
+def _is_transliterated(document: Document, text: str) -> bool:
+    """Whether a place is in Latin letters on a page with a title in Cyrillic ones: "Astana" is a key for "Астана"."""
+    return text.isascii() and any(_CYRILLIC.search(title) for title in document.titles)
 
 
 def _area(name: str, value: Any, by_key: dict[str, Any]) -> float | None:

@@ -44,7 +44,7 @@ _STATE = (
 )
 #: "350 N Forest #20, Casper, WY 82609". The street may stand elsewhere.
 _UNITED_STATES = re.compile(
-    r"(?:^|(?P<street>\d[^,]{2,60}), ?|, ?)"
+    r"(?:^|(?<![\d.,])(?P<street>\d[^,]{2,60}), ?|, ?)"
     rf"(?P<city>[^\W\d_][^\d,;|()/:#]{{1,40}}), ?{_STATE} (?P<code>\d{{5}})(?!\d)"
 )
 

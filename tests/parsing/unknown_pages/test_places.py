@@ -6,7 +6,7 @@ import pytest
 
 from realestate.parsing import unknown_pages
 from realestate.parsing.unknown_pages import Reading, cities, countries
-from tests.parsing.unknown_pages.pages import page, rows
+from tests.parsing.unknown_pages.pages import next_data, page, rows
 
 URL = "https://www.homes.example.com/homes/1234567"
 FACTS = {"es": {"Habitaciones": "3", "Superficie construida": "90 m²"}, "en": {"Bedrooms": "3", "Floor area": "90 m²"}}
@@ -56,6 +56,22 @@ def test_a_large_city_in_the_title_is_the_city(title: str, price: str, lang: str
 )
 def test_a_district_behind_a_large_city_is_not_a_part_of_its_name(line: str, city: str) -> None:
     assert read("Wohnung", "349.000 €", f"<p>{line}</p>", lang="de").fields["city"] == city
+
+
+def test_names_in_latin_letters_are_keys_on_a_page_in_cyrillic_letters() -> None:
+    home = {"id": 1234567, "title": "x", "rooms": 2, "city": "Primerovo", "district": "Nova_r-n", "price": 5_000_000}
+    russian = read("Квартира", "5 000 000 ₽", next_data({"ad": home}), lang="ru").fields
+    assert "city" not in russian
+    assert "district" not in russian
+    cyrillic = home | {"city": "Примерово", "district": "Новый"}
+    assert read("Квартира", "5 000 000 ₽", next_data({"ad": cyrillic}), lang="ru").fields["city"] == "Примерово"
+    english = read("Flat", "£500,000", next_data({"ad": home})).fields
+    assert (english["city"], english.get("district")) == ("Primerovo", None)
+
+
+def test_an_amount_before_the_street_is_not_a_part_of_it() -> None:
+    fields = read("Office Building $4,500,000 101 Main St, Casper, WY 82609", "$4,500,000").fields
+    assert (fields["street"], fields["city"]) == ("101 Main St", "Casper")
 
 
 def test_the_breadcrumbs_name_the_city() -> None:
