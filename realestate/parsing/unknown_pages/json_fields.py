@@ -19,6 +19,7 @@ _MOST_ENTRIES = 60
 #: Deeper than this a date or a title belongs to something else.
 _NEAR = 2
 _NEAR_FIELDS = frozenset({"posted_at", "updated_at", "title", "description", "operation", "property_type", "seller"})
+_PLACES = frozenset({"city", "district", "region", "street"})
 _ADDRESS = frozenset({"city", "street", "postal_code", "district"})
 #: An object with fewer fields is not the listing, even if it has its id: it may be its entry in a menu.
 _FEWEST_FIELDS = 3
@@ -30,7 +31,10 @@ def best(document: Document, own: list[tuple[str, dict[str, Any]]]) -> tuple[str
     """Return the fields of the object that has the most of them, and its source."""
     read = [(source, fields(document, node)) for source, node in own]
     most = max(read, key=lambda each: len(each[1]), default=None)
-    return most if most and len(most[1]) >= _FEWEST_FIELDS else None
+    if most is None or len(most[1]) < _FEWEST_FIELDS:
+        return None
+    source, found = most
+    return source, {name: value for name, value in found.items() if not _is_transliterated(document, name, value)}
 
 
 def fields(document: Document, listing: dict[str, Any]) -> dict[str, Any]:
@@ -173,8 +177,7 @@ def _text_value(document: Document, field: str, value: str | int | float) -> dic
         return {}
     match field:
         case "city":
-            # "mal-marbella" is a key
-            return places.city(text) if text != text.lower() and not _is_transliterated(document, text) else {}
+            return places.city(text) if text != text.lower() else {}  # "mal-marbella" is a key
         case "description":
             return {field: paragraphs(value)} if isinstance(value, str) else {}
         case "posted_at" | "updated_at":
@@ -201,16 +204,16 @@ def _text_value(document: Document, field: str, value: str | int | float) -> dic
         case "street" | "region" | "district":
             # "PUBLISHED", "some-key", "Some_key"
             is_code = text == text.lower() or (text == text.upper() and len(text) > 3) or "_" in text
-            is_name = len(text) <= 80 and not is_code and not _is_transliterated(document, text)
-            found = text if is_name else None
+            found = text if len(text) <= 80 and not is_code else None
         case _:
             found = text if len(text) <= 300 else None
     return {field: found} if found is not None else {}
 
 
-def _is_transliterated(document: Document, text: str) -> bool:
+def _is_transliterated(document: Document, field: str, value: Any) -> bool:
     """Whether a place is in Latin letters on a page with a title in Cyrillic ones: "Astana" is a key for "Астана"."""
-    return text.isascii() and any(_CYRILLIC.search(title) for title in document.titles)
+    is_latin = field in _PLACES and isinstance(value, str) and value.isascii()
+    return is_latin and any(_CYRILLIC.search(title) for title in document.titles)
 
 
 def _area(name: str, value: Any, by_key: dict[str, Any]) -> float | None:
