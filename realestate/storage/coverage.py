@@ -43,5 +43,5 @@ class CoverageStore(Protocol):
     """The part of a store that counts fields."""
 
     def field_coverage(self, since: datetime) -> Sequence[FieldCoverage]:
-        """The coverage of each portal and day since this time, by portal and day. Reads all listings of these days: a
-        server asks this seldom and keeps the answer."""
+        """The coverage of each portal and day since this time, by portal and day. PostgreSQL estimates it from a
+        sample if there are more than 100,000 listings. A server asks this seldom and keeps the answer."""

@@ -14,6 +14,7 @@ from bench.rig.database import Database
 from bench.store import write
 from realestate import embedded
 from realestate.storage import open_store
+from realestate.storage.postgres import sampling
 from realestate.storage.postgres.query import Sql
 from realestate.storage.query import SORTS, Filter, ListingQuery, parse_box, parse_filter
 from realestate.storage.query.listing_query import Place
@@ -204,7 +205,10 @@ PATHS = [
 ]
 
 
-def test_no_request_of_the_server_scans_the_listings(filled: Database, redis_url: str, server: Redis) -> None:
+def test_no_request_of_the_server_scans_the_listings(
+    filled: Database, redis_url: str, server: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "ENOUGH", LISTINGS // 10)
     separator = "&" if "?" in filled.url else "?"
     url = f"{filled.url}{separator}application_name=realestate%20requests"
     guilty = {}

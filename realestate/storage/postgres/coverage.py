@@ -1,10 +1,11 @@
-"""Field coverage, counted in the table `listings`."""
+"""Field coverage, counted in a sample of the table `listings`."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from realestate.storage.coverage import COVERED, FieldCoverage
 from realestate.storage.postgres.connection import Connection
+from realestate.storage.postgres.sampling import sampled, times
 
 
 def _known(field: str) -> str:
@@ -12,10 +13,14 @@ def _known(field: str) -> str:
     return "count(*) FILTER (WHERE photos <> '{}')" if field == "photos" else f"count({field})"
 
 
-_COVERAGE = f"""
-    SELECT portal, (last_fetched_at AT TIME ZONE 'UTC')::date, count(*), {", ".join(map(_known, COVERED))}
-    FROM listings WHERE last_fetched_at >= %s GROUP BY 1, 2 ORDER BY 1, 2
-"""
+def _statement() -> str:
+    counts = ", ".join(
+        f"round({counted} * {times('listings')})::int" for counted in ("count(*)", *map(_known, COVERED))
+    )
+    return f"""
+        SELECT portal, (last_fetched_at AT TIME ZONE 'UTC')::date, {counts}
+        FROM {sampled("listings")} WHERE last_fetched_at >= %s GROUP BY 1, 2 ORDER BY 1, 2
+    """
 
 
 class Coverage:
@@ -25,7 +30,7 @@ class Coverage:
 
     def field_coverage(self, since: datetime) -> Sequence[FieldCoverage]:
         with self.connection.cursor() as cursor:
-            cursor.execute(_COVERAGE, (since,))
+            cursor.execute(_statement(), (since,))
             return [
                 FieldCoverage(portal, day, listings, dict(zip(COVERED, known, strict=True)))
                 for portal, day, listings, *known in cursor

@@ -13,6 +13,7 @@ from realestate.storage.errors import StoreAway
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.read import ListingReader, QuarantineAndPageIndex
 from realestate.storage.postgres.rows import listing_of
+from realestate.storage.postgres.sampling import sampled
 from realestate.storage.query import (
     EVERYTHING,
     FACETS,
@@ -390,11 +391,7 @@ _DISTRICTS = f"""
     FROM summaries WHERE on_market AND place IS NOT NULL AND coalesce(district, city) IS NOT NULL
     GROUP BY 1, 2, 3 HAVING count(*) >= {FEWEST_OF_DISTRICT} ORDER BY 6 DESC, 1, 2, 3 LIMIT {MOST_DISTRICTS}
 """
-_PRICED = "SELECT longitude, latitude, price_per_m2::float8, currency FROM summaries {sample} WHERE {where} LIMIT %s"
-#: A sample of pages of the table, with about as many rows as are wanted.
-_SAMPLE = """TABLESAMPLE SYSTEM (
-    (SELECT least(100, 100.0 * {limit} / greatest(reltuples, 1)) FROM pg_class WHERE oid = 'summaries'::regclass)
-)"""
+_PRICED = "SELECT longitude, latitude, price_per_m2::float8, currency FROM {summaries} WHERE {where} LIMIT %s"
 
 
 class Places(PostgresQueries):
@@ -404,12 +401,12 @@ class Places(PostgresQueries):
         sql = where(filter)
         add_box(sql, box)
         sql.add("price_per_m2 IS NOT NULL AND currency IS NOT NULL")
-        rows = self._asked(_PRICED.format(sample="", where=sql.where), sql, limit + 1)
+        rows = self._asked(_PRICED.format(summaries="summaries", where=sql.where), sql, limit + 1)
         is_sample = len(rows) > limit
         if is_sample:
             # The first rows of an index are those of one place; a sample of the table has all places.
-            sample = _SAMPLE.format(limit=int(limit))
-            rows = self._asked(_PRICED.format(sample=sample, where=sql.where), sql, limit)
+            sample = sampled("summaries", limit)
+            rows = self._asked(_PRICED.format(summaries=sample, where=sql.where), sql, limit)
         return PricedPlaces([PricedPlace(*row) for row in rows], is_sample)
 
     def districts(self) -> Sequence[District]:

@@ -13,6 +13,7 @@ from realestate.storage.maintenance import InQuarantine
 from realestate.storage.postgres.connection import Connection, Statements
 from realestate.storage.postgres.merge import is_erased
 from realestate.storage.postgres.rows import arrays, as_json, encoded, listing_of, recordset, unnested
+from realestate.storage.postgres.sampling import sampled
 from realestate.storage.snapshots import Kind, SnapshotRef
 from realestate.storage.store import CardRead, JobKey, Known, MarketRow, MedianRow, Numbered, ServerState
 from realestate.storage.validators import TRUSTED, PageRead, Validators
@@ -40,20 +41,17 @@ _MARKET = """
     SELECT country, coalesce(city, '?'), coalesce(district, '?'), operation, currency, count(*)::int,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY price)::numeric(14, 0),
            percentile_cont(0.5) WITHIN GROUP (ORDER BY price_per_m2)::numeric(14, 2)
-    FROM listings
-    WHERE price IS NOT NULL AND status IN ('active', 'reserved') AND rent_period IS DISTINCT FROM 'day'
+    FROM summaries
+    WHERE price IS NOT NULL AND on_market AND rent_period IS DISTINCT FROM 'day'
       AND property_type IN ('apartment', 'house') AND (%(country)s::text IS NULL OR country = %(country)s)
     GROUP BY 1, 2, 3, 4, 5 ORDER BY 6 DESC, 1, 2, 3, 4
 """
-#: A sample of this size gives the same medians as millions of listings, which take seconds to read. One process is
-#: enough, as this may take long.
-_ENOUGH = 100_000
+#: One process is enough, as this may take long.
 _MEDIANS = f"""
     SET LOCAL max_parallel_workers_per_gather = 0;
     SELECT country, city, district, operation, property_type, rent_period, currency,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY price_per_m2)::double precision, count(*)::int
-    FROM listings TABLESAMPLE SYSTEM (
-        (SELECT least(100, 100 * {_ENOUGH} / greatest(reltuples, 1)) FROM pg_class WHERE oid = 'listings'::regclass))
+    FROM {sampled("listings")}
     WHERE price_per_m2 IS NOT NULL AND city IS NOT NULL AND operation IS NOT NULL AND property_type IS NOT NULL
       AND status <> ALL (%s)
     GROUP BY 1, 2, 3, 4, 5, 6, 7
