@@ -128,6 +128,26 @@ def test_a_condition_that_few_listings_meet_is_found_by_an_index(
         demand_single_listings(plans)
 
 
+@pytest.mark.parametrize(("sort", "index"), [("price", "price"), ("-price_per_m2", "price_per_m2")])
+def test_the_cheapest_for_sale_are_found_without_reading_the_rents(
+    filled: Database, plans: list[Plan], sort: str, index: str
+) -> None:
+    filled.store.search(ListingQuery(filter=parse_filter("country=BE operation=sale"), sort=sort))
+    (found,) = [node for node in nodes(plans[0]) if "Index Name" in node]
+    assert found["Index Name"] == f"summaries_operation_{index}"
+    assert "operation = 'sale'" in found["Index Cond"]
+    assert {node["Node Type"] for node in nodes(plans[0])} <= {"Limit", "Index Scan"}
+
+
+def test_of_the_tallies_of_the_map_only_those_of_the_box_are_read(filled: Database, plans: list[Plan]) -> None:
+    all_of_it = filled.store.hexagons(EVERYTHING, 7)
+    plans.clear()
+    some = filled.store.hexagons(EVERYTHING, 7, parse_box(SMALL))
+    assert 0 < len(some) < len(all_of_it) / 4
+    (found,) = scans(plans, "tallies")
+    assert "low" in found["Index Cond"]
+
+
 def _questions(wanted: Filter) -> Iterator[Callable[[Database], object]]:
     yield lambda stored: stored.store.count(wanted)
     yield lambda stored: stored.store.facets(wanted)

@@ -296,6 +296,9 @@ CREATE INDEX summaries_price_per_m2 ON summaries (price_per_m2, portal, ref) WHE
 CREATE INDEX summaries_area ON summaries (area_m2, portal, ref) WHERE on_market;
 CREATE INDEX summaries_rooms ON summaries (rooms, portal, ref) WHERE on_market;
 CREATE INDEX summaries_cheaper ON summaries (cheaper_by, portal, ref) WHERE on_market AND cheaper_by IS NOT NULL;
+-- The cheapest homes for sale: rents are cheaper, and without these all of them are read first.
+CREATE INDEX summaries_operation_price ON summaries (operation, price, portal, ref) WHERE on_market;
+CREATE INDEX summaries_operation_price_per_m2 ON summaries (operation, price_per_m2, portal, ref) WHERE on_market;
 CREATE INDEX summaries_city ON summaries (country, city, district) WHERE on_market;
 CREATE INDEX summaries_place ON summaries USING gist (place) WHERE on_market;
 CREATE INDEX summaries_words ON summaries USING gin (words) WHERE on_market;

@@ -36,7 +36,7 @@ from realestate.storage.query import (
 from realestate.storage.query.conditions import ON_THE_MARKET, Condition, Value
 from realestate.storage.query.fields import DERIVED, SEEN_TIMES, TEXT_FIELDS
 from realestate.storage.query.folding import LONGEST_WORD
-from realestate.storage.query.hexagons import TALLIED, cell_name, demand_resolution, hexagons, widened
+from realestate.storage.query.hexagons import TALLIED, cell_name, demand_resolution, hexagons, parts, widened
 from realestate.storage.query.listing_query import Place
 from realestate.storage.query.places import FEWEST_OF_DISTRICT, MOST_DISTRICTS, District, PricedPlace, PricedPlaces
 from realestate.storage.query.results import COUNTED, MOST_POINTS, demand_facets, most_frequent
@@ -130,10 +130,10 @@ def _compare(sql: Sql, comparison: Comparison) -> None:
         if with_missing:
             choices.append(f"{name} = '{{}}'")
     else:
-        if known and not any(isinstance(each, timedelta) for each in known):
+        if len(known) > 1 and not any(isinstance(each, timedelta) for each in known):
             choices.append(f"{name} = ANY (%s{_cast(comparison.field)})")
             values.append(known)
-        elif known:
+        elif known:  # one value is not a list of one: the order of an index is of use then
             choices += [f"{name} = {_parameter(each)}" for each in known]
             values += known
         if with_missing:
@@ -300,11 +300,7 @@ class PostgresQueries(ListingReader, QuarantineAndPageIndex):
         level = next((each for each in TALLIED if resolution <= each), None)
         tallied = tally_condition(filter)
         if tallied and level:
-            rows = self._asked(
-                f"SELECT cell_at(value::bigint, {resolution}) AS found, sum(count)::int FROM tallies"
-                f" WHERE field = 'hexagon{level}' AND value <> '' AND {tallied.where} GROUP BY 1 HAVING sum(count) > 0",
-                tallied,
-            )
+            rows = self._tallied_hexagons(tallied, resolution, level, box)
         else:
             sql = where(filter)
             sql.add("cell IS NOT NULL")
@@ -313,6 +309,21 @@ class PostgresQueries(ListingReader, QuarantineAndPageIndex):
             cell = f"cell_at(cell, {resolution})"
             rows = self._asked(f"SELECT {cell}, count(*)::int FROM summaries WHERE {sql.where} GROUP BY 1", sql)
         return hexagons({cell_name(cell): count for cell, count in rows}, box)
+
+    def _tallied_hexagons(self, tallied: Sql, resolution: int, level: int, box: Box | None) -> list[tuple[Any, ...]]:
+        """With a box, only the tallies of its parts are read: of the finest cells there are very many."""
+        source, values = "tallies", tallied.values
+        if box is not None and level == TALLIED[-1] and (found := parts(box, level)):
+            source = (
+                "unnest(%s::text[], %s::text[]) AS part (low, high)"
+                f" JOIN tallies ON field = 'hexagon{level}' AND value BETWEEN low AND high"
+            )
+            values = [*(list(map(str, ends)) for ends in zip(*found, strict=True)), *values]
+        return self._asked(
+            f"SELECT cell_at(value::bigint, {resolution}) AS found, sum(count)::int FROM {source}"
+            f" WHERE field = 'hexagon{level}' AND value <> '' AND {tallied.where} GROUP BY 1 HAVING sum(count) > 0",
+            Sql(values=values),
+        )
 
     def points(self, filter: Filter, box: Box, limit: int = MOST_POINTS) -> Sequence[MapPoint]:
         sql = where(filter)
