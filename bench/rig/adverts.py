@@ -11,16 +11,18 @@ from realestate.storage.history import altered
 SEED = 11
 #: Different ones: texts, prices and places repeat themselves after so many.
 DIFFERENT = 1_000
+#: The number of the first, less one.
+FIRST_REF = 30_000_000
 
 
 class Adverts:
     """A simulated portal's, under numbers of which none is given twice."""
 
-    def __init__(self, different: int = DIFFERENT) -> None:
+    def __init__(self, different: int = DIFFERENT, first: int = FIRST_REF) -> None:
         world = World(SEED, different)
         site = Immoweb(world, "https://www.immoweb.be")
         self._patterns = cycle([self._cleaned(site.listing(advert)) for advert in world.listed(site.portal)])
-        self._next = 30_000_000
+        self._next = first
 
     def new(self, count: int) -> list[Listing]:
         return [self._renumbered(listing) for listing in islice(self._patterns, count)]

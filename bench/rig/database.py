@@ -71,8 +71,17 @@ class Database:
 
     def fill(self, count: int) -> None:
         """Fill the table quickly with about so many listings."""
-        with self._connection, self._connection.cursor() as cursor:
+        with self.transaction() as cursor:
             cursor.execute(_MULTIPLY, {"count": count})
+        self.analyze()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        with self._connection, self._connection.cursor() as cursor:
+            yield cursor
+
+    def analyze(self) -> None:
+        """What autovacuum does after a while."""
         for table in ("listings", "summaries", "tallies", "events", "prices"):
             self.ask(f"VACUUM ANALYZE {table}")
         self.ask("CHECKPOINT")
