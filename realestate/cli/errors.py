@@ -34,6 +34,7 @@ def run(app: typer.Typer) -> int:
         if message.startswith("Usage:"):
             print(message)  # a command group without a command: print its help
             return 2
+        message = message.replace("Value error, ", "")  # what the library for options puts before each of its reasons
         return _print_error(message.partition("\n")[0], getattr(error, "exit_code", 1))
     except UsageError as error:
         return _print_error(str(error), 2)

@@ -108,9 +108,10 @@ def show(name: NameArgument, json: JsonFlag = False) -> None:
 def preview(
     name: NameArgument,
     events: Annotated[int, typer.Option("--events", min=1, max=100_000, help="Look at so many last events.")] = 1000,
+    show: Annotated[int, typer.Option("--show", min=0, help="Print so many of the last messages.")] = 10,
     json: JsonFlag = False,
 ) -> None:
-    """Say which of the last events it would have sent. Send nothing."""
+    """Say which of the last events it would have sent. Send nothing. With --json all messages are printed."""
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
     from realestate.searches.follow import would_send
@@ -121,9 +122,11 @@ def preview(
     if json:
         terminal.print_json([asdict(each) for each in messages])
         return
-    for each in messages:
+    shown = messages[max(0, len(messages) - show) :]
+    for each in shown:
         print(f"{each.title}\n  " + each.body.replace("\n", "\n  "))
-    print(f"{len(messages)} of the last {events:,} events; nothing was sent")
+    left_out = f"; the last {len(shown):,} are shown (--show)" if len(shown) < len(messages) else ""
+    print(f"{len(messages):,} of the last {events:,} events{left_out}; nothing was sent")
 
 
 @app.command(epilog='Example: realestate search pause "cheap 2 rooms"')

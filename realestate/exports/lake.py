@@ -182,7 +182,10 @@ class Lake:
         if folder is None and catalog_url is None:
             raise WrongExport("a lake in a bucket needs a catalog: set LAKE_CATALOG (docs/lake.md)")
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise WrongExport(f"the folder {folder} cannot be made: {error.strerror}") from error
         try:
             uri = catalog_url or f"sqlite:///{folder}/{CATALOG_FILE}"
             server = {"s3.endpoint": s3_endpoint} if s3_endpoint else {}

@@ -185,3 +185,11 @@ def test_the_help_of_every_command_has_an_example_of_it(words: list[str]) -> Non
     result = CliRunner().invoke(app, [*words, "--help"])
     assert result.exit_code == 0
     assert f"Example: realestate {' '.join(words)}" in " ".join(result.stdout.split())
+
+
+def test_a_wrong_choice_is_said_without_words_of_the_library() -> None:
+    command = [sys.executable, "-m", "realestate", "export", "listings", "--format", "pdf"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert ended.returncode == 2
+    assert "'pdf' is not one of" in ended.stderr
+    assert "Value error" not in ended.stderr

@@ -140,6 +140,8 @@ def test_a_place_for_no_lake_is_said_in_a_sentence(tmp_path: Path, to: str) -> N
         Lake(to.format(file=file), "sqlite://")
     with pytest.raises(WrongExport, match="set LAKE_CATALOG"):
         Lake("s3://bucket/lake")
+    with pytest.raises(WrongExport, match="cannot be made: Not a directory"):
+        Lake(str(file / "lake"))
 
 
 def test_a_lake_in_a_bucket(store: PostgresStore, s3: Any, s3_endpoint: str, bucket: str, tmp_path: Path) -> None:
