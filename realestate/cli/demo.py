@@ -114,6 +114,9 @@ def simulate(
     drift: Annotated[
         float, typer.Option(help="With --traps: change of the price level in a week, in percent.", min=-5, max=5)
     ] = 0.0,
+    hostile_texts: Annotated[
+        bool, typer.Option("--hostile-texts", help="Some titles and descriptions are script, markup or 10 kB long.")
+    ] = False,
 ) -> None:
     """Serve simulated portals, shaped like the real ones, with the truth at /_truth/<portal>.
 
@@ -143,6 +146,7 @@ def simulate(
         ready=_print_addresses,
         adversity=adversity,
         traps=simulator.Traps(drift / 100) if traps else None,
+        hostile_texts=hostile_texts,
     )
 
 

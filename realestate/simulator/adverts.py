@@ -42,6 +42,8 @@ class Advert:
     """What the seller changed since it was posted, in order."""
     words: tuple[str, ...] | None = None
     """The sentences of its text. None: the portal's page chooses them by the key."""
+    title: str | None = None
+    """Its title. None: the portal's page makes one."""
     agency: str | None = None
     """The firm that advertises, where the world decides it. None: the portal's page chooses by the key."""
     gone: str | None = None

@@ -339,10 +339,12 @@ def serve(
     ready: Ready | None = None,
     adversity: Adversity = Adversity(),  # noqa: B008
     traps: Traps | None = None,
+    hostile_texts: bool = False,
 ) -> None:
     """Run the simulator until SIGTERM or SIGINT. `ready` is called with the addresses when all of them work."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(World(seed, listings, traps), port, host, ready, adversity))
+        world = World(seed, listings, traps, hostile_texts=hostile_texts)
+        runner.run(_serve(world, port, host, ready, adversity))
 
 
 async def _serve(world: World, port: int, host: str, ready: Ready | None, adversity: Adversity) -> None:

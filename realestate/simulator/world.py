@@ -16,6 +16,7 @@ from typing import TypeVar
 from realestate.simulator.adverts import DAY, START, Advert, dice, rounded
 from realestate.simulator.days import NEW_A_DAY, Changes, Day, share_of
 from realestate.simulator.homes import Home, make_home
+from realestate.simulator.hostile_texts import HOSTILE_TEXTS
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.traps import COUNTRY as TRAPPED
 from realestate.simulator.traps import ELSEWHERE_TOO as TRAPPED_ELSEWHERE
@@ -33,11 +34,13 @@ SELLERS_A_PORTAL = 2
 
 class World:
     """The world. It begins with `listings` adverts on every portal; `advance` lets a day pass. With `traps`, adverts of
-    one home differ and homes look alike (`traps.py`)."""
+    one home differ and homes look alike (`traps.py`). With `hostile_texts`, the first adverts of the Azerbaijani
+    portals have the texts of `hostile_texts.py`, on bina as their titles too."""
 
-    def __init__(self, seed: int, listings: int, traps: Traps | None = None) -> None:
+    def __init__(self, seed: int, listings: int, traps: Traps | None = None, *, hostile_texts: bool = False) -> None:
         self.seed = seed
         self.traps = traps
+        self.hostile_texts = hostile_texts
         self.day = 0
         self.adverts: _Opening[dict[int, Advert]] = _Opening(self._open)
         self.at_night: Callable[[list[str]], None] = _nobody_looks
@@ -128,7 +131,15 @@ class World:
             self._next_ref[advert.portal] += rng.randint(1, 7)
             advert.ref = self._next_ref[advert.portal]
             self.adverts[advert.portal][advert.ref] = advert
+        if self.hostile_texts and country == "AZ" and not self.day:
+            self._write_hostile_texts(country)
         return drafts
+
+    def _write_hostile_texts(self, country: str) -> None:
+        for portal in _portals_of(country):
+            for advert, text in zip(self.adverts[portal].values(), HOSTILE_TEXTS, strict=False):
+                advert.title = text
+                advert.words = (text,)
 
     def _posted_anew(self, country: str) -> list[Advert]:
         """Return drafts of adverts that were removed, by the same sellers under a new reference."""

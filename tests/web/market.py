@@ -7,27 +7,13 @@ from decimal import Decimal
 
 from realestate.items import Gone, Listing
 from realestate.pipelines.clean import clean
+from realestate.simulator.hostile_texts import HOSTILE_TEXTS
 from realestate.storage import Batch, FullStore
 from realestate.storage.clock import Seen, steady
 from realestate.storage.history import Observed
 from realestate.storage.homes import MarketWeek
 from tests.examples import a_listing
 
-#: What a seller may write. All of it is text.
-HOSTILE = (
-    "<script>document.title='owned'</script>",
-    "</script><script>document.title='owned'</script>",
-    '"><img src=x onerror="document.title=\'owned\'">',
-    "<svg onload=document.title='owned'>",
-    "{{ 7 * 7 }} ${7*7} {% raw %}",
-    "javascript:document.title='owned'",
-    "\u202egnitsil desrever\u202c left to right \u2066again\u2069",
-    "a title without any space " + "x" * 10_000,
-    "שלום דירה للبيع شقة 房子 🏠 <b>bold</b>",
-    "' OR 1=1 --",
-    "\u0000nul and \u001b[31mescape"[1:],
-    "]]><!--",
-)
 CITIES = (("Bakı", "AZ", "AZN", 40.4093, 49.8671), ("Gent", "BE", "EUR", 51.0543, 3.7174))
 DISTRICTS = {"Bakı": ("Nəsimi", "Yasamal", "Səbail"), "Gent": ("Centrum", "Ledeberg", "Muide")}
 TYPES = ("apartment", "house", "apartment")
@@ -41,7 +27,7 @@ def listings(count: int = 120) -> Iterator[Listing]:
         is_rent = number % 5 == 4
         area = float(40 + number * 7 % 160)
         per_m2 = (9 if is_rent else 1500) * (1 + number % 7 / 5)
-        text = HOSTILE[number] if number < len(HOSTILE) else ""
+        text = HOSTILE_TEXTS[number] if number < len(HOSTILE_TEXTS) else ""
         yield clean(
             a_listing(
                 portal="immoweb" if country == "BE" else "bina",

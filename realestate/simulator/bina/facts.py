@@ -89,7 +89,7 @@ def _posted(advert: Advert) -> Facts:
     firm = rng.choice((None, None, *FIRMS)) if is_agent and not is_old else None
     return Facts(
         form=form,  # type: ignore[arg-type]
-        title=_title(home, rooms, metro),
+        title=advert.title or _title(home, rooms, metro),
         rooms=rooms,
         floor=home.floor if tells_floor else None,
         floors=home.floors if tells_floor else None,
@@ -157,7 +157,7 @@ def _phones(rng: Random) -> tuple[str, ...]:
 def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
     """Change the room count. The portal makes the title from it, so the title changes too."""
     rooms = corrected(facts.rooms, advert.home.rooms or 1, rng)
-    return replace(facts, rooms=rooms, title=_title(advert.home, rooms, facts.metro))
+    return replace(facts, rooms=rooms, title=advert.title or _title(advert.home, rooms, facts.metro))
 
 
 _EDITS = in_azerbaijan(_with_rooms)

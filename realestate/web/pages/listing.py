@@ -71,6 +71,27 @@ FACTS: Mapping[str, Sequence[tuple[str, str]]] = {
 _UNITS = {"area_m2": "m²", "plot_m2": "m²", "energy_kwh_m2": "kWh/m² a year"}
 _WORDS = ("property_type", "subtype", "condition", "heating", "geo_precision", "seller_type")
 _PLAIN_NUMBERS = ("year_built",)
+#: What two adverts of one home have in common.
+_REASONS = {
+    "agency_same": "same agency",
+    "city_same": "same city",
+    "code_same": "same reference of the agency",
+    "district_same": "same district",
+    "floor_same": "same floor",
+    "floors_same": "same number of floors",
+    "in_block": "same block",
+    "metro_same": "same metro station",
+    "names_same": "same names in the texts",
+    "number_same": "same house number",
+    "portal_same": "same portal",
+    "price_same": "same price",
+    "rooms_same": "same number of rooms",
+    "size_rounded": "same area, rounded",
+    "size_same_fraction": "same area",
+    "size_same_whole": "same area",
+    "street_same": "same street",
+    "wording_same": "same text",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +254,25 @@ def _elsewhere(store: FullStore, portal: str, ref: str) -> list[Elsewhere]:
 
 def _in_words(link: HomeLink) -> str:
     """The heaviest reasons for a link, and how sure it is."""
-    agreeing = [words(name) for name, weight in link.reasons if weight > 0][:4]
-    sure = f"{link.score:.0%} sure"
-    return f"{', '.join(agreeing)} ({sure})" if agreeing else sure
+    agreeing = dict.fromkeys(reason_in_words(name) for name, weight in link.reasons if weight > 0)
+    sure = f"{100 * link.score:.0f}\u00a0% sure"
+    return f"{', '.join(list(agreeing)[:4])} ({sure})" if agreeing else sure
+
+
+def reason_in_words(name: str) -> str:
+    """What two adverts have in common, by the name of the comparison in `homes/scorer.py`."""
+    name = name.removeprefix("in_block_")
+    what, _, limit = name.rpartition("_")
+    match what:
+        case "price_within":
+            return f"prices within {limit}\u00a0%"
+        case "metres":
+            return f"within {limit}\u00a0m"
+        case "places":
+            return "places near each other"
+        case "text_alike":
+            return "alike texts"
+    return _REASONS.get(name, words(name))
 
 
 def facts_of(listing: Listing, fmt: Formats) -> Mapping[str, Sequence[Fact]]:

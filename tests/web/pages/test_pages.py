@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import expect
 
 from realestate.storage.postgres import PostgresStore
-from tests.web.market import HOSTILE
 from tests.web.pages.conftest import Opened
 
 AXE = Path(__file__).parents[1] / "axe" / "axe.min.js"
@@ -66,20 +65,6 @@ def test_a_page_weighs_little(name: str, address: str, open_page: Callable[..., 
     assert sizes[address + PAGES[name]] <= HTML_BYTES
     most = HEAVY_BYTES if name in HEAVY else PLAIN_BYTES
     assert sum(sizes.values()) <= most, json.dumps(sizes, indent=1)
-
-
-def test_hostile_texts_are_text(address: str, filled_store: PostgresStore, open_page: Callable[..., Opened]) -> None:
-    for number in range(len(HOSTILE)):
-        portal = "bina" if number % 2 == 0 else "immoweb"
-        stored = filled_store.current(portal, [str(1000 + number)])[str(1000 + number)].state.listing
-        opened = open_page(f"{address}/listings/{portal}/{1000 + number}", width=360)
-        settle(opened)
-        shown = opened.page.locator(".prose").first.text_content()
-        assert shown == stored.description
-        assert opened.page.title() != "owned"
-        assert opened.problems == []
-        assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
-        assert opened.elsewhere(address) == []
 
 
 def test_every_row_is_a_link(address: str, open_page: Callable[..., Opened]) -> None:

@@ -24,6 +24,7 @@ from realestate.web.pages.formats import Formats
 from realestate.web.pages.market import place_of
 from realestate.web.pages.overview import event_line
 from realestate.web.pages.quality import cells, quality_of
+from realestate.web.pages.web import Tiles
 from tests.conftest import empty_database
 from tests.web.market import fill
 from tests.web.server import serving, wait_until
@@ -196,3 +197,16 @@ def test_the_latest_changes_have_their_prices(address: str) -> None:
     listed = Event("bina", "1", 1, "listed", datetime.now(UTC), "first", {"price": "900", "currency": "AZN"})
     assert (event_line(listed).new, event_line(listed).currency) == (Decimal(900), "AZN")
     assert re.search(r"Price changed [\d,]+ → [\d,]+\s?AZN", text_of(address).replace("&nbsp;", " "))
+
+
+def test_tiles_are_used_only_if_they_are_configured(address: str, filled_store: PostgresStore) -> None:
+    assert "data-tiles" not in httpx.get(f"{address}/listings").text
+    tiles = Tiles("https://tiles.example/{z}/{x}/{y}.png", "© the makers of the map")
+    with serving(create_app(lambda: PostgresStore(filled_store.url), tiles=tiles)) as running:
+        found = httpx.get(f"{running}/listings", timeout=60)
+        assert 'data-tiles="https://tiles.example/{z}/{x}/{y}.png"' in found.text
+        assert "© the makers of the map" in found.text
+        policy = found.headers["content-security-policy"]
+        assert "img-src 'self' data: https://tiles.example;" in policy
+        assert "connect-src 'self' https://tiles.example;" in policy
+        assert "tiles.example" not in httpx.get(running, timeout=60).headers["content-security-policy"]
