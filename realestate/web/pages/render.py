@@ -1,7 +1,7 @@
 """Makes pages out of templates: with the reader's numbers, the session, and the headers of `policy`."""
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -104,14 +104,19 @@ def page(
 
 
 def html_response(request: Request, html: str, status: int, content_security_policy: str) -> Response:
-    body = html.encode("utf-8", "replace")
-    sent = {**headers(content_security_policy), "Vary": "Accept-Encoding, Cookie"}
+    sent = headers(content_security_policy)
     if cookie := getattr(request.state, "new_cookie", ""):
         sent["Set-Cookie"] = cookie
+    return compressed(request, html.encode("utf-8", "replace"), status, sent, "text/html; charset=utf-8")
+
+
+def compressed(request: Request, body: bytes, status: int, sent: Mapping[str, str], media_type: str) -> Response:
+    """The response, compressed if that is worth it and the browser takes it."""
+    all_sent = {**sent, "Vary": "Accept-Encoding, Cookie"}
     if len(body) > _WORTH_COMPRESSING and "gzip" in request.headers.get("accept-encoding", ""):
         body = gzip.compress(body, 5, mtime=0)
-        sent["Content-Encoding"] = "gzip"
-    return Response(body, status, sent, "text/html; charset=utf-8")
+        all_sent["Content-Encoding"] = "gzip"
+    return Response(body, status, all_sent, media_type)
 
 
 def _context(request: Request, session: Session | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from realestate.web.pages.access import Reader
 from realestate.web.pages.formats import Formats
 from realestate.web.pages.listings import Listings, read_listings
 from realestate.web.pages.policy import origins, policy
-from realestate.web.pages.render import formats_of, page
+from realestate.web.pages.render import compressed, formats_of, page
 from realestate.web.pages.web import web_of
 
 router = APIRouter(include_in_schema=False)
@@ -110,7 +110,7 @@ def map_data(request: Request, session: Reader, bbox: str, zoom: float, where: T
     except QueryError as problem:
         return Response(msgspec.json.encode({"error": str(problem)}), 422, media_type="application/json")
     body = msgspec.json.encode({**found, "labels": labels})
-    return Response(body, media_type="application/json", headers={"Cache-Control": "private, max-age=30"})
+    return compressed(request, body, 200, {"Cache-Control": "private, max-age=30"}, "application/json")
 
 
 def _map(store: FullStore, filter: Filter, box: Box, zoom: float, fmt: Formats) -> dict[str, object]:

@@ -199,6 +199,16 @@ def test_the_latest_changes_have_their_prices(address: str) -> None:
     assert re.search(r"Price changed [\d,]+ → [\d,]+\s?AZN", text_of(address).replace("&nbsp;", " "))
 
 
+def test_what_the_map_loads_is_compressed(address: str) -> None:
+    asked = f"{address}/listings/map.json?bbox=-10,35,60,60&zoom=13"
+    sizes = {}
+    for encoding in ("gzip", "identity"):
+        with httpx.stream("GET", asked, headers={"Accept-Encoding": encoding}, timeout=60) as found:
+            assert found.headers.get("content-encoding") == ("gzip" if encoding == "gzip" else None)
+            sizes[encoding] = sum(len(part) for part in found.iter_raw())
+    assert sizes["gzip"] * 4 < sizes["identity"]
+
+
 def test_tiles_are_used_only_if_they_are_configured(address: str, filled_store: PostgresStore) -> None:
     assert "data-tiles" not in httpx.get(f"{address}/listings").text
     tiles = Tiles("https://tiles.example/{z}/{x}/{y}.png", "© the makers of the map")
