@@ -122,7 +122,11 @@ def duration(seconds: float | None) -> str:
 
 
 def ago(at: datetime | None, now: datetime) -> str:
-    return f"{duration((now - at).total_seconds())} ago" if at is not None else "never"
+    """In one unit, such as `3 min ago`: it stands in narrow columns."""
+    if at is None:
+        return "never"
+    seconds = (now - at).total_seconds()
+    return f"{seconds // 3600:.0f}\u00a0h ago" if 3600 <= seconds < 86400 else f"{duration(seconds)} ago"
 
 
 def words(name: str | None) -> str:

@@ -20,7 +20,7 @@ from realestate.storage.query import parse_filter
 from realestate.storage.store import MarketRow
 from realestate.web.app import create_app
 from realestate.web.pages import map as maps
-from realestate.web.pages.formats import Formats
+from realestate.web.pages.formats import Formats, ago
 from realestate.web.pages.market import place_of
 from realestate.web.pages.overview import event_line
 from realestate.web.pages.quality import cells, quality_of
@@ -197,6 +197,15 @@ def test_the_latest_changes_have_their_prices(address: str) -> None:
     listed = Event("bina", "1", 1, "listed", datetime.now(UTC), "first", {"price": "900", "currency": "AZN"})
     assert (event_line(listed).new, event_line(listed).currency) == (Decimal(900), "AZN")
     assert re.search(r"Price changed [\d,]+ → [\d,]+\s?AZN", text_of(address).replace("&nbsp;", " "))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(59, "59 s ago"), (61, "1 min ago"), (3960, "1 h ago"), (86399, "23 h ago"), (86400, "1 d ago")],
+)
+def test_a_time_ago_has_one_unit(seconds: int, words: str) -> None:
+    now = datetime.now(UTC)
+    assert ago(now - timedelta(seconds=seconds), now).replace("\u00a0", " ") == words
 
 
 def test_what_the_map_loads_is_compressed(address: str) -> None:
