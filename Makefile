@@ -63,7 +63,7 @@ attack: $(READY)
 # A real Docker engine, the real Dockerfile and docker-compose.yaml, compared with the truth. Root, on a Debian machine.
 # SHORT=1: only the image and the demo. WHERE_POSSIBLE=1: where no engine can be had, says why and is no error.
 containers-check: $(READY)
-	$(BIN)/python -m tests.containers $(if $(SHORT),--short --minutes 8 --prepare-minutes 10) \
+	$(BIN)/python -m tests.containers $(if $(SHORT),--short --minutes 12 --prepare-minutes 8) \
 		$(if $(WHERE_POSSIBLE),--where-possible)
 
 # What is installed (build/sbom.json), risky calls in our code, faults of the Dockerfile and of Terraform, then known faults of

@@ -173,7 +173,7 @@ class Story:
         self._confined("demo-worker")
         jobs = self._jobs("demo-worker")
         self.compose("start", "demo", timeout=120)
-        until(lambda: self.running("demo") == 0, "the second run of the one-shot service", 120)
+        until(lambda: self.running("demo") == 0, "the second run of the one-shot service", 400)
         expect(self._jobs("demo-worker") == jobs, "a second start submits nothing")
         self.compose("stop", "demo-worker", "demo", timeout=120)
 
@@ -224,7 +224,7 @@ class Story:
 
     def trouble(self) -> None:
         """Scale, kill and restart while the fleet crawls, then compare."""
-        until(lambda: sum(row["stored"] for row in self.stored("worker")) > 20, "the first listings", 120)
+        until(lambda: sum(row["stored"] for row in self.stored("worker")) > 20, "the first listings", 300)
         self.compose("up", "-d", "--scale", "worker=1", timeout=180)
         expect(self.running("worker") == 1, "scaled down to one")
         self.compose("up", "-d", "--scale", "worker=4", timeout=180)
@@ -248,7 +248,7 @@ class Story:
         until(lambda: self.is_healthy("postgres"), "PostgreSQL to be healthy", 120)
         # Not longer than the crawl lasts, but long enough for each worker to hold requests.
         before = sum(row["stored"] for row in self.stored("worker"))
-        until(lambda: sum(row["stored"] for row in self.stored("worker")) > before, "more listings", 180)
+        until(lambda: sum(row["stored"] for row in self.stored("worker")) > before, "more listings", 300)
         expect(not self.is_complete("worker"), "the crawl goes on all the while")
         services = ("worker", *ROLES[1:], "redis", "postgres")
         began = time.monotonic()
