@@ -22,6 +22,7 @@ import httpx
 from bench import Context, DoesNotCount, Goal, Measure
 from bench.rig.adverts import Adverts
 from bench.rig.database import Database, database
+from bench.rig.million import HISTORY
 from bench.store import write
 from realestate.storage.homes import MarketWeek
 from realestate.storage.postgres.rows import COLUMNS
@@ -54,14 +55,6 @@ _MULTIPLY = f"""
     ) AS made
     JOIN (SELECT *, row_number() OVER (ORDER BY ref) - 1 AS place FROM listings WHERE ref < '31') AS pattern
         USING (place)
-"""
-_HISTORY = """
-    INSERT INTO events (portal, ref, revision, type, at, job, data)
-    SELECT portal, ref, 1, 'listed', first_seen_at, '', jsonb_build_object('price', price, 'currency', currency)
-    FROM listings ORDER BY first_seen_at ON CONFLICT DO NOTHING;
-    INSERT INTO prices
-    SELECT portal, ref, 1, first_seen_at, '', 'listing', price, currency, price_basis, rent_period, false
-    FROM listings ON CONFLICT DO NOTHING
 """
 Address = Callable[[Random], str]
 
@@ -135,7 +128,7 @@ def fill(stored: Database, many: int) -> Sequence[str]:
     write(stored.store, adverts)
     for first in range(0, many, AT_A_TIME):
         stored.ask(_MULTIPLY, 31_000_000 + first, patterns, min(AT_A_TIME, many - first))
-    stored.ask(_HISTORY)
+    stored.ask(HISTORY)
     for table in ("listings", "summaries", "tallies", "events", "prices"):
         stored.ask(f"VACUUM ANALYZE {table}")
     stored.store.save_market(list(weeks()), date.today() - timedelta(weeks=WEEKS + 1))

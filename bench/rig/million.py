@@ -72,7 +72,7 @@ _MULTIPLY = f"""
         pattern.search_words || array_to_tsvector(array_remove(ARRAY[ltrim(made.city), made.ref], '')), made.cell
     FROM made JOIN patterns AS pattern ON pattern.number = made.pattern
 """
-_HISTORY = """
+HISTORY = """
     INSERT INTO events (portal, ref, revision, type, at, job, data)
     SELECT portal, ref, 1, 'listed', first_seen_at, '', jsonb_build_object('price', price, 'currency', currency)
     FROM listings ORDER BY first_seen_at ON CONFLICT DO NOTHING;
@@ -123,7 +123,7 @@ def fill(stored: Database, many: int) -> list[str]:
     stored.ask("ALTER TABLE listings ENABLE TRIGGER USER")
     stored.ask("DROP TABLE patterns")
     _summarize(stored)
-    stored.ask(_HISTORY)
+    stored.ask(HISTORY)
     stored.ask(_PRICE_CHANGES, _CHANGED)
     stored.analyze()
     return sorted({each.city + _suffix(number) for each in patterns if each.city for number in range(len(PORTALS))})
