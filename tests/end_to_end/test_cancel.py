@@ -31,7 +31,7 @@ def test_nothing_of_a_cancelled_job_is_sent_any_more(
     simulate: Simulate, env: dict[str, str], server: Redis, tmp_path: Path
 ) -> None:
     simulated = simulate(400)
-    env = {**env, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "20"}
+    env = {**env, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "5"}
     job = json.loads(realestate(env, "submit", "emlak", "--json"))["job"]
     with running([PYTHON, "-m", "realestate", "work", "emlak"], env, tmp_path / "log") as worker:
         until(lambda: server.scard(keys.job("emlak", job)) > 40, "requests in the queue")
