@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from realestate.exports import Exported
 
 #: The same as `storage.export.TableName` and `exports.FormatName`, which take too long to import.
-Table = Literal["listings", "events", "prices", "products", "quotes"]
+Table = Literal["listings", "events", "prices", "products", "quotes", "homes", "home_listings", "market_weekly"]
 Format = Literal["csv", "jsonl", "parquet", "geojson", "geoparquet", "xlsx"]
 
 
@@ -32,7 +32,10 @@ def export(
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Export listings, events, prices, products or quotes: CSV, JSON Lines, Parquet, GeoJSON, GeoParquet, Excel.
+    """Export one table: CSV, JSON Lines, Parquet, GeoJSON, GeoParquet, Excel.
+
+    homes and home_listings are what the last `realestate homes build` found, market_weekly is what `realestate market`
+    made. A filter of homes finds those with a listing that matches.
 
     All rows are exported, in a fixed order. As everywhere, --where finds listings on the market, unless it has a
     condition on the status (status=any for all). The file gets its name when it is complete, and replaces an older
@@ -44,6 +47,8 @@ def export(
     realestate export listings --out listings.parquet
     realestate export events --since 2026-11-01 --out events.csv
     realestate export listings --where "city=Gent price<300000" --format geojson --out s3://exports/homes.geojson
+    realestate export homes --where "city=Gent rooms>=2" --out homes.csv
+    realestate export market_weekly --since 2026-09-01 --out market.parquet
     realestate export prices --format jsonl | gzip > prices.jsonl.gz
     """
     from realestate import exports

@@ -35,23 +35,20 @@ def market(
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
     from realestate.cli.errors import UsageError
-    from realestate.storage.homes import MarketFilter
+    from realestate.market.series import cities, weeks_of_place
 
     if operation not in ("sale", "rent"):
         raise UsageError(f"there is no operation {operation!r}: use sale or rent")
     with opened_store() as store:
         if build or again:
             _bring_up_to_date(store, again)
-        rows = store.market_weeks(MarketFilter(operation=operation, property_type=type))
-    found = _of_place(rows, place)
+        found = weeks_of_place(store, place, operation, type, weeks)
+        places = [] if found else cities(store.newest_market_weeks())
     if not found:
-        places = sorted({row.city for row in rows if row.city})
         raise UsageError(
             f"there are no figures of {place!r} for {type} {operation};"
             + (f" there are: {', '.join(places[:8])}" if places else " no week is over yet since the first crawl")
         )
-    first = max(row.week for row in found) - timedelta(weeks=weeks - 1)
-    found = [row for row in found if row.week >= first]
     if json:
         terminal.print_json([asdict(row) for row in found])
     else:
@@ -72,34 +69,6 @@ def _bring_up_to_date(store: "FullStore", again: bool) -> None:
             since=date.min + timedelta(days=7) if again else None,
             progress=lambda what, count: status.update(f"{what} {count}"),
         )
-
-
-def _of_place(rows: "Sequence[MarketWeek]", place: str) -> "list[MarketWeek]":
-    """The rows of a country, a city, or a district; of several series (currencies, periods), that with most homes."""
-    city, _, district = (_plain(part) for part in place.partition("/"))
-    if len(place) == 2 and place.isalpha():
-        found = [row for row in rows if row.country == place.upper() and not row.city]
-    else:
-        found = [
-            row for row in rows if _plain(row.city) in (city, _LOCAL.get(city)) and _plain(row.district) == district
-        ]
-    series: dict[tuple[str, str, str], list[MarketWeek]] = {}
-    for row in found:
-        series.setdefault((row.country, row.currency, row.rent_period), []).append(row)
-    return max(series.values(), key=lambda some: sum(row.stock for row in some), default=[])
-
-
-#: English names of cities whose portals use another.
-_LOCAL = {"baku": "baki", "ganja": "gence", "sumgait": "sumqayit", "brussels": "bruxelles", "vienna": "wien"}
-_LETTERS = str.maketrans({"ə": "e", "ı": "i", "ö": "o", "ü": "u", "ğ": "g", "ş": "s", "ç": "c", "ł": "l"})
-
-
-def _plain(name: str) -> str:
-    """The name in small letters without accents."""
-    import unicodedata
-
-    small = unicodedata.normalize("NFD", name.casefold().replace("i̇", "i").translate(_LETTERS))
-    return "".join(letter for letter in small if not unicodedata.combining(letter)).strip()
 
 
 def _print(rows: "Sequence[MarketWeek]") -> None:

@@ -72,8 +72,10 @@ def export(
     of that name. Raises ExportError, and WrongExport for something that cannot be exported this way."""
     form = FORMATS[format]
     form.check(TABLES[table])
-    if selection.where is not None and TABLES[table].kind:
-        raise WrongExport(f"a filter is for listings, their events and prices, not for {table}")
+    if selection.where is not None and not TABLES[table].has_filter:
+        raise WrongExport(f"a filter is for listings, their events and prices, and homes, not for {table}")
+    if selection.since is not None and not TABLES[table].since:
+        raise WrongExport(f"--since is not for {table}: its rows have no time")
     place = destination(out, form.media_type, is_text=form.is_text)
     with store.exported(TABLES[table], selection) as source:
         form.check_count(source.count)

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from math import floor, log
@@ -26,11 +27,13 @@ _PRICE_STEP = 0.3
 _FOREVER = float("inf")
 
 _MOST_NAMES = 12
+#: Names by which candidates are looked for.
+_KEY_NAMES = 3
 #: A word with a capital letter within a sentence, and the word after it.
 _NAME = re.compile(r"(?<=[\w,] )([A-ZÀ-ÖØ-ÞƏĞİIŞÇÖÜŁŚŻ]\w{2,})\s+(\w+)")
 _WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"\d+")
-_NUMBER = re.compile(r"\s*,?\s*(\d+\w?)\s*(?:,.*)?$")
+_HOUSE_NUMBER = re.compile(r"\s*,?\s*(\d+\w?)\s*(?:,.*)?$")
 #: "5-ci mərtəbə", "5/16 mərtəbə", "5th floor", "floor 5", "3ème étage", "5e verdieping", "piętro 5", "2. Stock".
 _FLOOR = re.compile(
     r"\b(\d{1,2})\s*(?:/\s*\d{1,2}\s*)?(?:-?\s*(?:ci|cı|cu|cü)\b\s*)?mərtəbə(?!li)"
@@ -39,6 +42,10 @@ _FLOOR = re.compile(
     r"|\bpiętro:? (\d{1,2})\b|\b(\d{1,2})\. (?:stock|obergeschoss|og)\b",
     re.IGNORECASE,
 )
+#: "Nizami küç.", "Azadlıq pr.", in a title or a text.
+_STREET = re.compile(r"((?:[A-ZƏĞİŞÇÖÜ]\w+ )(?:\w+ ){0,2}?(?:küç|pr)\.)")
+#: The word after a name, if the name is a street's.
+_STREET_WORDS = frozenset({"küç", "pr", "küçəsi", "prospekti", "str", "straße", "street", "road", "ul"})
 #: "Kod: 4821", "Ref. AB-123", "Réf: 77".
 _CODE = re.compile(r"\b(?:kod|code|ref|réf)(?:erence|érence)?\s*[.:№#]+\s*([a-z]{0,4}[-_]?\d{3,10})\b", re.IGNORECASE)
 
@@ -54,6 +61,8 @@ class Facts:
     money: str | None
     """Currency and rent period of the price: prices of different money cannot be compared."""
     price: float | None
+    period: str | None
+    """The rent period of the price."""
     size: float | None
     """Living area, or the plot where there is no living area."""
     rooms: int | None
@@ -106,29 +115,30 @@ def _facts_of(listing: Listing, words: list[str], signature: bytes) -> Facts:
     size = listing.area_m2 or listing.plot_m2
     price = float(listing.price) if listing.price is not None and listing.price_basis == "total" else None
     storey = listing.floor if listing.floor is not None else floor_in(text)
-    street, number = street_of(listing.street)
+    street, number = street_of(listing.street or street_in(text))
     city, district, metro, agency = map(
         _plain_or_none, (listing.city, listing.district, listing.metro_station, listing.agency_name)
     )
     code = listing.agency_ref or code_in(text)
-    wording = hash(tuple(words)) if is_text else None
+    wording = hashed(" ".join(words)) if is_text else None
     point = _point(listing)
     kind = f"{listing.country}/{listing.operation}/{listing.property_type}"
-    places: list[tuple[str | None, ...]] = []
+    places = []
     if district is not None:
-        places.append(("district", city, district))
+        places.append(_number(f"district/{city}/{district}"))
     if metro is not None:
-        places.append(("metro", metro))
+        places.append(_number(f"metro/{metro}"))
     if street is not None:
-        places.append(("street", city, street))
+        places.append(_number(f"street/{city}/{street}"))
     if point is not None:
-        places.append(("cell", _cell(*point)))
+        places.append(_number(f"cell/{_cell(*point)}"))
     facts = Facts(
         portal=listing.portal,
         ref=listing.ref,
         kind=kind,
         money=None if price is None else f"{listing.currency}/{listing.rent_period}",
         price=price,
+        period=listing.rent_period,
         size=size,
         rooms=listing.rooms,
         floor=storey,
@@ -155,47 +165,75 @@ def _facts_of(listing: Listing, words: list[str], signature: bytes) -> Facts:
     return facts
 
 
-def _keys(facts: Facts, places: list[tuple[str | None, ...]]) -> Iterator[int]:
-    """Yield the keys: place and size, size and price, the same rare numbers in one city, the same text or reference.
+def _keys(facts: Facts, places: list[int]) -> Iterator[int]:
+    """Yield the keys: place and size, names or code and size, size and price, the same rare numbers in one city, the
+    same text or reference.
 
-    Two sizes that differ by 1 after rounding have a key in common: each is in one or two buckets of width 2. Keys are
-    compared only within one process.
-    """
-    kind = facts.kind
+    Two sizes that differ by 1 after rounding have a key in common: each is in one or two buckets of width 2."""
+    kind = _number(facts.kind)
+    city = _number(facts.city)
     if facts.size is not None:
         whole = round(facts.size)
-        others = (facts.rooms, facts.floor, facts.floors)
-        if facts.city is not None and None not in others:
-            places = [*places, (facts.city, *map(str, others))]
+        others = [_whole(each) for each in (facts.rooms, facts.floor, facts.floors)]
+        if facts.city is not None and _MISSING not in others:
+            places = [*places, hash((city, *others))]
         for bucket in {whole // 2, (whole + 1) // 2}:
             for place in places:
                 yield hash((kind, place, bucket))
+            for name in facts.names[:_KEY_NAMES]:
+                yield hash((kind, _NEAR, name, bucket))
+            if facts.code is not None:
+                yield hash((kind, _REFERENCE, _number(facts.code), bucket))
+            if facts.city is not None and facts.floor is not None and facts.rooms is not None:
+                yield hash((kind, city, facts.rooms, facts.floor, bucket))
         if facts.price:
             step = log(facts.price) / _PRICE_STEP
             for price in (floor(step), floor(step + 0.5) + 0.5):
-                yield hash((kind, facts.size, facts.money, price))
+                yield hash((kind, facts.size, _number(facts.money), price))
     if facts.wording is not None:
-        yield hash((kind, facts.wording, facts.size and round(facts.size)))
+        yield hash((kind, facts.wording, _MISSING if facts.size is None else round(facts.size)))
         if facts.size is None or not places:
             yield hash((kind, facts.wording))
     if facts.code is not None and facts.agency is not None:
-        yield hash((kind, facts.agency, facts.code))
+        yield hash((kind, _number(facts.agency), _number(facts.code)))
 
 
-def _groups(facts: Facts, places: list[tuple[str | None, ...]]) -> Iterator[int]:
-    """Yield the groups: one layout at the same address or exact point, or at the same place in a building of as many
-    floors or with the same text."""
-    if facts.size is None or (facts.floor is None and facts.code is None):
+def _groups(facts: Facts, places: list[int]) -> Iterator[int]:
+    """Yield the groups: one layout at one address, exact point or near the same places in a building of as many floors;
+    at one place also with the same text. And what one agency advertises with one text."""
+    if facts.size is None:
         return
-    layout = (facts.kind, round(facts.size), facts.rooms)
+    kind = _number(facts.kind)
+    floors = _whole(facts.floors)
+    if facts.wording is not None and facts.agency is not None:
+        yield hash((kind, _TEXT, _number(facts.agency), facts.wording))
+    whole = round(facts.size)
+    near = [hash((_NEAR, name)) for name in facts.names[:_KEY_NAMES]]
     if facts.number is not None:
-        yield hash((layout, facts.street, facts.number))
+        near.append(_number(f"address/{facts.city}/{facts.street}/{facts.number}"))
     if facts.is_exact and facts.latitude is not None and facts.longitude is not None:
-        yield hash((layout, round(facts.latitude, 3), round(facts.longitude, 3)))
+        near.append(hash((round(facts.latitude, 3), round(facts.longitude, 3))))
+    for place in near if facts.floors is not None else ():
+        for bucket in {whole // 2, (whole + 1) // 2}:
+            yield hash((kind, _GROUP, bucket, floors, place))
     for place in places:
-        yield hash((layout, facts.size, facts.floors, place))
+        yield hash((kind, _GROUP, facts.size, _whole(facts.rooms), floors, place))
         if facts.wording is not None:
-            yield hash((layout, place, facts.wording))
+            yield hash((kind, _GROUP, whole, place, facts.wording))
+
+
+#: Keys are hashes of numbers only: those of texts differ from process to process, and None's from machine to machine.
+_MISSING = -2
+_NEAR, _REFERENCE, _TEXT, _GROUP = 11, 12, 13, 14
+
+
+@lru_cache(maxsize=1_000_000)
+def _number(text: str | None) -> int:
+    return _MISSING if text is None else hashed(text)
+
+
+def _whole(value: int | None) -> int:
+    return _MISSING if value is None else value
 
 
 # ----- values
@@ -234,9 +272,19 @@ def code_in(text: str) -> str | None:
     return found[1] if found else None
 
 
+def street_in(text: str) -> str | None:
+    """Return the street that a text names, if it names one and no other."""
+    found = set(_STREET.findall(text))
+    return found.pop() if len(found) == 1 else None
+
+
 def names_in(text: str) -> tuple[int, ...]:
     """Return hashes of the proper names that a text has within its sentences."""
-    found = {hash((name.casefold(), after.casefold())) for name, after in _NAME.findall(text)}
+    found = {
+        _number(f"{name.casefold()} {word}")
+        for name, after in _NAME.findall(text)
+        if (word := after.casefold()) not in _STREET_WORDS
+    }
     return tuple(sorted(found))[:_MOST_NAMES]
 
 
@@ -245,7 +293,7 @@ def street_of(text: str | None) -> tuple[str | None, str | None]:
     if text is None:
         return None, None
     street = plain(text)
-    found = _NUMBER.search(street)
+    found = _HOUSE_NUMBER.search(street)
     return (street[: found.start()], found[1]) if found else (street, None)
 
 

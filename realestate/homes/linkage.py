@@ -8,7 +8,7 @@ from realestate.homes.clusters import NO_PINS, Link, Name, Pins, homes_of
 from realestate.homes.facts import Facts, hashed
 from realestate.homes.pairs import Comparison
 from realestate.homes.scorer import Columns, Parameters, features, scores, shipped
-from realestate.homes.vetoes import has_block_evidence
+from realestate.homes.vetoes import has_block_evidence, needs_block_evidence
 
 if TYPE_CHECKING:
     pass
@@ -86,7 +86,7 @@ def likenesses(listings: Sequence[Facts], parameters: Parameters) -> tuple[list[
     for at in (probable >= WEAK).nonzero()[0].tolist():
         one, other = listings[found.a[at]], listings[found.b[at]]
         score = round(float(probable[at]), 4)
-        if in_block[at] and not has_block_evidence(one, other):
+        if (in_block[at] or needs_block_evidence(one, other)) and not has_block_evidence(one, other):
             score = min(score, BLOCK_LIMIT)
         near.append(Link(min(one.name, other.name), max(one.name, other.name), score))
     return sorted(near), report

@@ -17,6 +17,8 @@ PRICE_FACTOR = 1.3
 SIZE_M2 = 1.0
 #: Two points that both portals call exact are at most so far apart. Many sellers put the pin on their metro station.
 METRES = 2000
+#: Sizes that are so far apart are two layouts, although sellers round.
+_OTHER_LAYOUT_M2 = 2.5
 #: Degrees of latitude in a metre.
 _DEGREE = 1 / 111_195
 
@@ -94,7 +96,9 @@ class Comparison:
 
         found = self.database.execute(
             "SELECT DISTINCT i FROM groups WHERE grp IN (SELECT grp FROM groups JOIN facts USING (i) GROUP BY grp"
-            " HAVING count(DISTINCT floor) > 1 OR count(DISTINCT code) > count(DISTINCT agency))"
+            f" HAVING count(DISTINCT floor) > 1 OR max(size) - min(size) > {_OTHER_LAYOUT_M2}"
+            " OR count(DISTINCT (agency, code)) FILTER (agency IS NOT NULL AND code IS NOT NULL)"
+            " > count(DISTINCT agency) FILTER (code IS NOT NULL))"
         ).fetchnumpy()["i"]
         flags = np.zeros(len(self.listings), dtype=bool)
         flags[found] = True

@@ -3,7 +3,7 @@
 The parameters are data (`parameters.json`). `realestate homes train` estimates them again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _RIDGE = 1.0
 #: A fraction of a metre that tells homes apart: two listings with 81.4 m² are more alike than two with 80.
 _WHOLE = 1e-6
+#: Plots have such sizes often.
+_ROUND_M2 = 50
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,14 +64,13 @@ class Columns:
             name: np.array([getattr(each, name) for each in listings], dtype="float64")
             for name in ("price", "size", "rooms", "floor", "floors", "latitude", "longitude", "is_exact", "is_new")
         }
-        numbers["near_latitude"], numbers["near_longitude"] = _estimated(listings)
         words = {name: _coded([getattr(each, name) for each in listings]) for name in _WORDS}
         signatures = np.frombuffer(b"".join(each.signature or empty for each in listings), dtype="uint32")
         has_text = np.array([each.signature is not None for each in listings], dtype=bool)
         return cls(numbers, words, signatures.reshape(-1, PERMUTATIONS), has_text, [each.names for each in listings])
 
 
-_WORDS = ("portal", "money", "city", "district", "metro", "street", "number", "agency", "code", "wording")
+_WORDS = ("portal", "money", "period", "city", "district", "metro", "street", "number", "agency", "code", "wording")
 
 
 def _coded(values: list[Any]) -> "Positions":
@@ -99,7 +100,9 @@ def features(columns: Columns, a: "Positions", b: "Positions", in_block: "NDArra
     found["number_same"], found["number_differs"] = (
         each & found["street_same"].astype(bool) for each in words("number")
     )
-    found["code_same"] = words("code")[0] & found["agency_same"].astype(bool)
+    same_code = words("code")[0]
+    found["code_same"] = same_code & found["agency_same"].astype(bool)
+    found["code_same_agency_unknown"] = same_code & ~(found["agency_same"] | found["agency_differs"])
     found["wording_same"] = words("wording")[0]
     found["portal_same"] = words("portal")[0]
     for name in ("rooms", "floor", "floors"):
@@ -111,10 +114,13 @@ def features(columns: Columns, a: "Positions", b: "Positions", in_block: "NDArra
     is_fraction = np.abs(one - np.round(one)) > _WHOLE
     is_other_fraction = np.abs(other - np.round(other)) > _WHOLE
     found["size_same_fraction"] = (difference < _WHOLE) & is_fraction
-    found["size_same_whole"] = (difference < _WHOLE) & ~is_fraction
+    is_round = one % _ROUND_M2 == 0
+    found["size_same_whole"] = (difference < _WHOLE) & ~is_fraction & ~is_round
+    found["size_same_round"] = (difference < _WHOLE) & is_round
     found["size_rounded"] = (difference <= 0.5) & (difference >= _WHOLE) & (is_fraction != is_other_fraction)
     found["size_differs"] = (difference > 0.5) | (is_fraction & is_other_fraction & (difference >= _WHOLE))
     is_comparable = words("money")[0]
+    found["period_differs"] = words("period")[1]
     one, other = both("price")
     apart = np.abs(np.log(one) - np.log(other))
     found["price_same"] = is_comparable & (apart < 1e-9)
@@ -128,19 +134,19 @@ def features(columns: Columns, a: "Positions", b: "Positions", in_block: "NDArra
         found[f"metres_{name}"] = (metres >= low) & (metres < high)
     found["metres_many"] = (metres >= 1500) & ~is_exact
     found["metres_many_exact"] = (metres >= 1500) & is_exact
-    is_unknown = np.isnan(metres)
-    near = _metres(*both("near_latitude"), *both("near_longitude"))
-    bins = (("1500", 0.0, 1500.0), ("4000", 1500.0, 4000.0), ("8000", 4000.0, 8000.0), ("many", 8000.0, np.inf))
-    for name, low, high in bins:
-        found[f"places_{name}"] = is_unknown & (near >= low) & (near < high)
     is_new = (columns.numbers["is_new"][a] == 1) & (columns.numbers["is_new"][b] == 1)
     found["new_floor_unknown"] = is_new & ~(found["floor_same"] | found["floor_differs"]).astype(bool)
     has_text = columns.has_text[a] & columns.has_text[b]
     alike = (columns.signatures[a] == columns.signatures[b]).mean(axis=1) * has_text if len(a) else np.zeros(0)
     for low, high in zip(_ALIKE, (*_ALIKE[1:], 2.0), strict=True):
         found[f"text_alike_{low:g}"] = has_text & (alike >= low) & (alike < high)
-    found["names_same"], found["names_differ"] = _names(columns.names, a, b)
+    found |= _names(columns.names, a, b)
+    is_owner = (columns.words["agency"][a] < 0) & (columns.words["agency"][b] < 0)
+    for name in [name for name in found if name.startswith("text_")]:
+        found[f"one_agency_{name}"] = found["agency_same"] & found[name]
+        found[f"no_agency_{name}"] = is_owner & found[name]
     found["in_block"] = in_block
+    found["in_block_portal_same"] = in_block & found["portal_same"]
     for name in [
         name for name in found if name.startswith(("text_", "names_", "wording_", "number_same", "metres_30"))
     ]:
@@ -148,50 +154,32 @@ def features(columns: Columns, a: "Positions", b: "Positions", in_block: "NDArra
     return {name: np.asarray(values, dtype="float64") for name, values in found.items()}
 
 
-def _estimated(listings: Sequence[Facts]) -> tuple["Numbers", "Numbers"]:
-    """Return where each listing is, about: at its point, or else where others are that name the same place."""
-    import numpy as np
-
-    points: dict[tuple[str | None, ...], list[tuple[float, float]]] = {}
-    for each in listings:
-        if each.latitude is not None and each.longitude is not None:
-            for place in _places(each):
-                points.setdefault(place, []).append((each.latitude, each.longitude))
-    middle = {place: np.median(some, axis=0) for place, some in points.items() if len(some) >= _ENOUGH_POINTS}
-    found = np.full((len(listings), 2), np.nan)
-    for at, each in enumerate(listings):
-        if each.latitude is not None and each.longitude is not None:
-            found[at] = each.latitude, each.longitude
-        elif known := [middle[place] for place in _places(each) if place in middle]:
-            found[at] = known[0]
-    return found[:, 0], found[:, 1]
-
-
-def _places(facts: Facts) -> Iterator[tuple[str | None, ...]]:
-    """Yield the places that a listing names, the smallest first."""
-    if facts.metro is not None:
-        yield "metro", facts.city, facts.metro
-    if facts.district is not None:
-        yield "district", facts.city, facts.district
-
-
-#: A place is where its listings are if so many have a point.
-_ENOUGH_POINTS = 5
 #: Bounds of the shares of the text that two listings have in common.
 _ALIKE = (0.0, 0.05, 0.12, 0.2, 0.3, 0.45, 0.65, 0.85)
 
 
-def _names(names: Sequence[tuple[int, ...]], a: "Positions", b: "Positions") -> tuple[Any, Any]:
-    """Whether the texts of each pair have a proper name in common, and whether both have some and none in common."""
+def _names(names: Sequence[tuple[int, ...]], a: "Positions", b: "Positions") -> dict[str, Any]:
+    """How many proper names the texts of each pair have in common, and in how many they differ."""
     import numpy as np
 
-    same = np.zeros(len(a), dtype=bool)
-    differ = np.zeros(len(a), dtype=bool)
+    found = {name: np.zeros(len(a), dtype=bool) for name in _NAMES}
     for at, (one, other) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
-        if names[one] and names[other]:
-            same[at] = not set(names[one]).isdisjoint(names[other])
-            differ[at] = not same[at]
-    return same, differ
+        if not names[one] or not names[other]:
+            continue
+        mine, theirs = set(names[one]), set(names[other])
+        common = len(mine & theirs)
+        least = min(len(mine), len(theirs))
+        if common == 0:
+            found["names_differ" if least == 1 and len(mine) == len(theirs) else "names_differ_all"][at] = True
+        elif common == least:
+            found["names_same" if least == 1 else "names_same_all"][at] = True
+        else:
+            found["names_same_some"][at] = True
+    return found
+
+
+#: One name, the same; several, all the same; some the same, but each text has another; one, another; all others.
+_NAMES = ("names_same", "names_same_all", "names_same_some", "names_differ", "names_differ_all")
 
 
 def scores(parameters: Parameters, found: Mapping[str, "Numbers"]) -> "Numbers":

@@ -18,11 +18,20 @@ def vetoes(a: Facts, b: Facts) -> list[str]:
     return [name for name, holds in found.items() if holds]
 
 
+def needs_block_evidence(a: Facts, b: Facts) -> bool:
+    """Whether two listings may well be in a block that is not known: new flats on one portal, both without a floor."""
+    return a.is_new and b.is_new and a.floor is None and b.floor is None and a.portal == b.portal
+
+
 def has_block_evidence(a: Facts, b: Facts) -> bool:
-    """Whether two listings in a block of alike homes can be one: they have an equal floor or an equal reference."""
-    is_same_floor = a.floor is not None and a.floor == b.floor
-    is_same_reference = a.code is not None and a.agency is not None and (a.code, a.agency) == (b.code, b.agency)
-    return is_same_floor or is_same_reference
+    """Whether two listings in a block of alike homes can be one: they have an equal reference or an equal floor.
+
+    A portal that has both of them demands an equal text too: there, two flats are likelier than one that is advertised
+    twice."""
+    if a.code is not None and a.code == b.code and not _differ(a.agency, b.agency):
+        return True
+    is_same_text = a.wording is not None and a.wording == b.wording
+    return a.floor is not None and a.floor == b.floor and (a.portal != b.portal or is_same_text)
 
 
 def _prices_differ(a: Facts, b: Facts) -> bool:

@@ -3,16 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from hashlib import md5
 from typing import Any, Literal, Protocol, get_args, get_type_hints, runtime_checkable
 
 from realestate.items.others import OTHERS
 from realestate.storage.field_types import FIELD_TYPES, field_type
 from realestate.storage.history import Event, PriceSeen
+from realestate.storage.homes import Home, MarketWeek, Member
 from realestate.storage.query import Comparison, Filter
 
-TableName = Literal["listings", "events", "prices", "products", "quotes"]
+TableName = Literal["listings", "events", "prices", "products", "quotes", "homes", "home_listings", "market_weekly"]
 TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
 #: A row: the hash of its identity (see `row_hash`), then the values of the columns. A value is of the column's type or
 #: None. Times have a time zone.
@@ -40,6 +41,10 @@ class Table:
     identity: tuple[str, ...]
     kind: str | None = None
     """The kind of item, for the tables of other kinds."""
+    since: str = "at"
+    """The column by which rows of a time and later are chosen, of a table other than listings."""
+    has_filter: bool = True
+    """Whether its rows can be chosen by a filter of listings."""
 
     @property
     def names(self) -> list[str]:
@@ -66,15 +71,19 @@ def _listing_columns() -> Iterator[Column]:
 
 
 def _columns_of(kind: type, decimals: int = 2) -> Iterator[Column]:
+    """The fields of a record. A day is a text, such as 2026-11-02."""
     for name, hint in get_type_hints(kind).items():
-        yield Column(name, field_type(hint), decimals)
+        yield Column(name, str if hint is date else field_type(hint), decimals)
 
 
 def _other(name: TableName, kind: str) -> Table:
     by_the_store = (Column("revision", int), Column("first_seen_at", datetime), Column("last_seen_at", datetime))
     columns = (*_columns_of(OTHERS[kind], OTHER_DECIMALS), *by_the_store)
-    return Table(name, columns, ("portal", "ref"), ("portal", "ref", "revision"), kind)
+    return Table(name, columns, ("portal", "ref"), ("portal", "ref", "revision"), kind, "last_seen_at", False)
 
+
+_MARKET = tuple(_columns_of(MarketWeek))
+_SERIES = ("country", "city", "district", "operation", "property_type", "currency", "rent_period", "week")
 
 TABLES: Mapping[TableName, Table] = {
     "listings": Table("listings", tuple(_listing_columns()), ("portal", "ref"), ("portal", "ref", "content_hash")),
@@ -89,6 +98,13 @@ TABLES: Mapping[TableName, Table] = {
     ),
     "products": _other("products", "product"),
     "quotes": _other("quotes", "quote"),
+    "homes": Table("homes", tuple(_columns_of(Home)), ("home",), ("home", "listings"), since="last_seen_at"),
+    "home_listings": Table(
+        "home_listings", tuple(_columns_of(Member)), ("portal", "ref"), ("portal", "ref", "home"), since=""
+    ),
+    "market_weekly": Table(
+        "market_weekly", _MARKET, _SERIES, (*_SERIES, "stock", "new", "gone"), since="week", has_filter=False
+    ),
 }
 
 
@@ -106,10 +122,11 @@ class Selection:
     """Which rows are wanted; all by default."""
 
     where: Filter | None = None
-    """Only rows of listings that match. Not for items of other kinds."""
+    """Only rows of listings that match, and homes with such a listing. Not for items of other kinds and market
+    figures."""
     since: datetime | None = None
-    """Only listings that changed since then, events and prices of that time and later, and items that were seen then or
-    later."""
+    """Only listings that changed since then, events and prices of that time and later, items and homes that were seen
+    then or later, and weeks that began then or later."""
 
     def listings(self, table: Table) -> Filter | None:
         """The filter of the listings whose rows are wanted; None for those of all listings."""
@@ -119,11 +136,11 @@ class Selection:
         changed = Comparison("changed_at", ">=", (self.since,))
         return replace(where, conditions=(*where.conditions, changed))
 
-    def earliest(self, table: Table) -> tuple[str, datetime] | None:
-        """The column and the earliest time of the rows, of a table other than listings."""
+    def earliest(self, table: Table) -> tuple[str, datetime | str] | None:
+        """The column and its least value in the rows, of a table other than listings."""
         if self.since is None or table.name == "listings":
             return None
-        return ("last_seen_at" if table.kind else "at"), self.since
+        return table.since, self.since.date().isoformat() if table.since == "week" else self.since
 
 
 ALL_ROWS = Selection()

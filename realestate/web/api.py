@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from realestate.web import events, fleet, jobs, listings
+from realestate.web import events, fleet, homes, jobs, listings
 
 router = APIRouter(prefix="/api/v1")
-for part in (listings, events, jobs, fleet):
+for part in (listings, homes, events, jobs, fleet):
     router.include_router(part.router)

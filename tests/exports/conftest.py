@@ -1,6 +1,7 @@
 """A store with rows that are hard to write down, on each kind of database."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.storage.conftest import (  # noqa: F401  the same databases as the te
     migrated_urls,
     open_another,
 )
+from tests.storage.test_homes import CLUSTERED, WEEK
 
 NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
 #: Texts that break careless writers and readers of files.
@@ -73,6 +75,8 @@ def filled_store(any_store: FullStore) -> FullStore:  # noqa: F811
         quoted_at=datetime(2026, 11, 1, 9, 30, tzinfo=UTC),
     )
     any_store.write(Batch(others=[(product, "job"), (share, "job")]))
+    any_store.save_homes(CLUSTERED)
+    any_store.save_market([replace(WEEK, city=text) for text in ("", "=1+1", "Bakı", "Gent")], WEEK.week)
     return any_store
 
 

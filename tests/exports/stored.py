@@ -25,6 +25,12 @@ def _rows(store: FullStore, table: TableName) -> Iterable[Mapping[str, Any]]:
     elif table == "prices":
         refs = [(portal, each["ref"]) for portal in portals for each in store.records(portal)]
         yield from (asdict(seen) for key in refs for seen in store.prices(*key))
+    elif table == "homes":
+        yield from map(asdict, store.homes())
+    elif table == "home_listings":
+        yield from (asdict(member) for home in store.homes() for member in store.home_members(home.home))
+    elif table == "market_weekly":
+        yield from ({**asdict(row), "week": row.week.isoformat()} for row in store.market_weeks())
     else:
         for other in (each for portal in portals for each in store.others(portal)):
             if other.kind == TABLES[table].kind:

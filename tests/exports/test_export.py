@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,13 @@ import pytest
 from realestate.exports import ExportError, WrongExport, export, formats
 from realestate.storage import FullStore, StoreError
 from realestate.storage.export import ALL_ROWS, TABLES, Row, Selection, Table, TableName
+from realestate.storage.homes import Clustered, Member
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.postgres import export as postgres_export
 from realestate.storage.query import parse_filter
 from tests.exports.conftest import NOW, Export, written
 from tests.storage.batches import later, page, pages
+from tests.storage.test_homes import FLAT, RUN, WEEK
 
 
 def names(folder: Path) -> list[str]:
@@ -299,3 +301,27 @@ def test_a_filter_and_a_time_choose_the_rows(any_store: FullStore, tmp_path: Pat
     assert refs("prices", "rooms<3") == ["1"]
     with pytest.raises(WrongExport, match="not for products"):
         refs("products", "rooms<3")
+
+
+def test_homes_and_market_figures_are_chosen(any_store: FullStore, tmp_path: Path) -> None:
+    written(any_store, page("1", rooms=2), page("2", rooms=5))
+    members = [Member("immoweb", "1", "h1"), Member("immoweb", "2", "h2")]
+    homes = [replace(FLAT, home="h1", last_seen_at=NOW), replace(FLAT, home="h2")]
+    any_store.save_homes(Clustered(RUN, homes, members, []))
+    older = replace(WEEK, week=WEEK.week - timedelta(days=7))
+    any_store.save_market([older, WEEK], older.week)
+
+    def rows(table: TableName, where: str | None = None, since: datetime | None = None) -> list[dict[str, Any]]:
+        selection = Selection(None if where is None else parse_filter(where), since)
+        assert export(any_store, table, "jsonl", str(tmp_path / "rows"), NOW, selection=selection).is_complete
+        return [json.loads(line) for line in (tmp_path / "rows").read_text().splitlines()]
+
+    assert [row["home"] for row in rows("homes", "rooms>=4")] == ["h2"]
+    assert [row["home"] for row in rows("homes", since=NOW)] == ["h1"]
+    assert [row["ref"] for row in rows("home_listings", "rooms>=4")] == ["2"]
+    assert [row["week"] for row in rows("market_weekly")] == ["2026-10-26", "2026-11-02"]
+    assert [row["week"] for row in rows("market_weekly", since=NOW.replace(day=1))] == ["2026-11-02"]
+    with pytest.raises(WrongExport, match="not for market_weekly"):
+        rows("market_weekly", "rooms>=4")
+    with pytest.raises(WrongExport, match="not for home_listings"):
+        rows("home_listings", since=NOW)

@@ -74,6 +74,9 @@ def test_csv_has_what_is_stored(filled_store: FullStore, exported: Export, tmp_p
         columns = {column.name: column for column in TABLES[table].columns}
         assert list(lines[0]) == list(columns)
         rows = ({name: from_text(columns[name], text) for name, text in line.items()} for line in lines)
+        if table == "market_weekly":  # an empty text is a value there: the whole country, no rent period
+            places = ("city", "district", "rent_period")
+            rows = ({**row, **{name: row[name] or "" for name in places}} for row in rows)
         same(rows, filled_store, table)
         assert made.is_complete
 

@@ -1,6 +1,8 @@
 """The API on both stores: what it returns, and what it refuses."""
 
 import json
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from realestate.queue import keys
 from realestate.queue.dead_letters import dead_letter
 from realestate.storage import FullStore, StoreAway
 from realestate.web.app import create_app, openapi_of
+from tests.storage.test_homes import CLUSTERED, WEEK
 from tests.web.conftest import LISTINGS, MakeClient
 
 OPENAPI = Path(__file__).parents[2] / "docs" / "openapi.json"
@@ -53,6 +56,37 @@ def test_one_listing_with_its_history(client: TestClient) -> None:
     assert found["prices"]
     missing = client.get(f"{V1}/listings/bina/nobody")
     assert (missing.status_code, missing.json()) == (404, {"error": "there is no listing bina/nobody"})
+
+
+def test_homes_and_why_they_are_one(client: TestClient, filled: FullStore) -> None:
+    filled.save_homes(CLUSTERED)
+    page = client.get(f"{V1}/homes", params={"limit": 1}).json()
+    assert [(each["home"], each["price"]) for each in page["homes"]] == [("h1", 125000.5)]
+    assert page["next"] == "h1"
+    page = client.get(f"{V1}/homes", params={"after": "h1"}).json()
+    assert ([each["home"] for each in page["homes"]], page["next"]) == (["h2"], None)
+    asked = {"country": "AZ", "city": "Bakı", "operation": "sale", "property_type": "apartment", "active": True}
+    assert [each["home"] for each in client.get(f"{V1}/homes", params=asked).json()["homes"]] == ["h1"]
+    one = client.get(f"{V1}/homes/h1").json()
+    assert one["listings"] == [{"portal": "bina", "ref": "1"}, {"portal": "tap", "ref": "2"}]
+    assert one["links"][0]["reasons"][0] == {"what": "floor_same", "log_odds": 3.5}
+    missing = client.get(f"{V1}/homes/h9")
+    assert (missing.status_code, missing.json()) == (404, {"error": "there is no home h9"})
+
+
+def test_the_market_of_a_place_by_week(client: TestClient, filled: FullStore) -> None:
+    older = replace(WEEK, week=date(2026, 10, 26), stock=20)
+    dollars = replace(WEEK, currency="USD", stock=3)
+    filled.save_market([older, WEEK, dollars, replace(WEEK, city="", stock=90)], older.week)
+    found = client.get(f"{V1}/market", params={"place": "baku"}).json()["weeks"]
+    assert [(each["week"], each["stock"], each["currency"]) for each in found] == [
+        ("2026-10-26", 20, "AZN"),
+        ("2026-11-02", 12, "AZN"),
+    ]
+    assert len(client.get(f"{V1}/market", params={"place": "baku", "weeks": 1}).json()["weeks"]) == 1
+    assert client.get(f"{V1}/market", params={"place": "AZ"}).json()["weeks"][0]["stock"] == 90
+    assert client.get(f"{V1}/market", params={"place": "baku", "operation": "rent"}).status_code == 404
+    assert client.get(f"{V1}/market", params={"place": "baku", "operation": "buy"}).status_code == 422
 
 
 def test_events_by_number(client: TestClient) -> None:

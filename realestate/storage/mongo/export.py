@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from realestate.storage.mongo.change import is_tombstone
 from realestate.storage.mongo.connection import Connection, Document, pages, pieces
 from realestate.storage.mongo.documents import id_of, listing_of, price_of
 from realestate.storage.mongo.event_log import Log
+from realestate.storage.mongo.homes import homes_of, records_of_last_run
 from realestate.storage.mongo.write import OTHERS, other_of
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.query import Filter
@@ -122,7 +123,24 @@ def _typed(value: Any, kind: type) -> Any:
     return value
 
 
-_VALUES = {"listings": _listings, "prices": _prices, "events": _events, "products": _others, "quotes": _others}
+def _homes(database: Database[Document], table: Table) -> Values:
+    for records in records_of_last_run(database, table.name):
+        yield [
+            tuple(value.isoformat() if type(value) is date else value for value in astuple(record))
+            for record in records
+        ]
+
+
+_VALUES = {
+    "listings": _listings,
+    "prices": _prices,
+    "events": _events,
+    "products": _others,
+    "quotes": _others,
+    "homes": _homes,
+    "home_listings": _homes,
+    "market_weekly": _homes,
+}
 
 
 def _identities(database: Database[Document], table: Table, is_wanted: Wanted) -> Iterator[list[tuple[Any, ...]]]:
@@ -156,13 +174,18 @@ class ExportedCollections:
         if selection == ALL_ROWS:
             return _everything
         filter = selection.listings(table)
-        keys = None if filter is None else {(each.portal, each.ref) for each in self.matching(filter)}
-        portal = table.names.index("portal")
-        ref = table.names.index("ref")
+        keys: set[tuple[Any, ...]] | None = None
+        if filter is not None:
+            keys = {(each.portal, each.ref) for each in self.matching(filter)}
+            if table.name == "homes":
+                with self.connection.database() as database:
+                    keys = {(home,) for home in homes_of(database, keys)}
+        names = ("home",) if table.name == "homes" else ("portal", "ref")
+        key = [table.names.index(name) for name in names] if keys is not None else []
         earliest = selection.earliest(table)
 
         def is_wanted(values: tuple[Any, ...]) -> bool:
-            if keys is not None and (values[portal], values[ref]) not in keys:
+            if keys is not None and tuple(values[place] for place in key) not in keys:
                 return False
             return earliest is None or bool(values[table.names.index(earliest[0])] >= earliest[1])
 

@@ -5,7 +5,7 @@ What is replaced as one has the number of its run. Documents of a new run are wr
 by the next one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, date, datetime, time
 from typing import Any
@@ -115,6 +115,30 @@ class Homes:
         # They come in the order of their series, and of one the newest is the last.
         series = _ORDER[:-1]
         return list({tuple(getattr(each, name) for name in series): each for each in self.market_weeks()}.values())
+
+
+def records_of_last_run(database: Database[Document], collection: str) -> Iterator[list[Any]]:
+    """Yield the homes, their members or the market figures of the last complete run, in the order of an export."""
+    if collection == "market_weekly":
+        yield _market_rows(database, {})
+        return
+    order = ["home"] if collection == "homes" else ["portal", "ref"]
+    found = database[collection].find(_seen(database, "homes")).sort([(name, 1) for name in order])
+    for piece in pieces(found):
+        yield [_home(each) if collection == "homes" else _member(each) for each in piece]
+
+
+def homes_of(database: Database[Document], listings: Collection[tuple[str, str]]) -> set[str]:
+    """Return the homes of these listings."""
+    return {
+        each["home"]
+        for each in database["home_listings"].find(_seen(database, "homes"), {"portal": 1, "ref": 1, "home": 1})
+        if (each["portal"], each["ref"]) in listings
+    }
+
+
+def _member(document: Document) -> Member:
+    return Member(document["portal"], document["ref"], document["home"])
 
 
 def remove_from_home(database: Database[Document], portal: str, ref: str) -> int:

@@ -88,7 +88,9 @@ class PostgresExport:
     def _select(self, form: Callable[[Column, str], str]) -> str:
         columns = [f'{form(each, _expression(self.table, each))} AS "{each.name}"' for each in self.table.columns]
         listed = ", ".join([_hash(self.table), *columns])
-        return f"SELECT {listed} FROM {self._source} ORDER BY {', '.join(self.table.order)}"
+        # the week as it is stored, not as it is exported: the index has it so
+        order = ["market_weekly.week" if name == "week" else name for name in self.table.order]
+        return f"SELECT {listed} FROM {self._source} ORDER BY {', '.join(order)}"
 
 
 class _Rows:
@@ -115,7 +117,8 @@ def _expression(table: Table, column: Column) -> str:
     if table.kind and column.name not in _COLUMNS_OF_OTHERS:
         value = f"(data ->> '{column.name}')::{_OF_OTHERS[column.type]}"
         return f"trim_scale(round({value}, {column.decimals}))" if column.type is Decimal else value
-    return f'"{column.name}"'
+    # a day, which is a text in an export
+    return "week::text" if column.name == "week" else f'"{column.name}"'
 
 
 def _value(column: Column, value: str) -> str:
@@ -164,7 +167,11 @@ def _conditions(table: Table, selection: Selection) -> tuple[list[str], list[Any
         values.append(table.kind)
     if filter := selection.listings(table):
         sql = where(filter)
-        conditions.append(f"(portal, ref) IN (SELECT portal, ref FROM summaries WHERE {sql.where})")
+        matching = f"SELECT portal, ref FROM summaries WHERE {sql.where}"
+        if table.name == "homes":
+            conditions.append(f"home IN (SELECT home FROM home_listings WHERE (portal, ref) IN ({matching}))")
+        else:
+            conditions.append(f"(portal, ref) IN ({matching})")
         values += sql.values
     if earliest := selection.earliest(table):
         column, since = earliest
