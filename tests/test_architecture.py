@@ -43,7 +43,8 @@ MAY_IMPORT = {
     "scrapy_commands": {"jobs", "queue"},
     "exports": {"storage"},
     "searches": {"monitoring", "storage"},
-    "web": {"items", "jobs", "queue", "searches", "storage", "exports", "monitoring"},
+    # market: the figures of a place
+    "web": {"items", "market", "jobs", "queue", "searches", "storage", "exports", "monitoring"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
     "cli": {

@@ -24,11 +24,14 @@ _NEEDED = ("duckdb", "numpy", "pyarrow", "rensa", "scipy")
 
 
 @app.command(epilog="Example: realestate homes build")
-def build(json: JsonFlag = False) -> None:
+def build(
+    again: Annotated[bool, typer.Option("--again", help="Link all listings again, not only what is new.")] = False,
+    json: JsonFlag = False,
+) -> None:
     """Find out which adverts are the same home, and store the homes.
 
-    Safe to repeat at any time: ids of homes stay, and what people joined or split stays so. Until it is complete,
-    everybody sees the homes of the last complete run.
+    Looks only at listings that are new or changed since the last run. Safe to repeat at any time: ids of homes stay,
+    and what people joined or split stays so. Until it is complete, everybody sees the homes of the last complete run.
     """
     demand_analysis()
     from realestate.cli import terminal
@@ -36,7 +39,7 @@ def build(json: JsonFlag = False) -> None:
     from realestate.homes.build import build as build_homes
 
     with opened_store() as store, terminal.console.status("reading listings") as status:
-        run = build_homes(store, lambda what, count: status.update(f"{what} {count or ''}".strip()))
+        run = build_homes(store, lambda what, count: status.update(f"{what} {count or ''}".strip()), again=again)
     if json:
         terminal.print_json(asdict(run))
         return

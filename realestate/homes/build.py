@@ -2,18 +2,20 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Any, TypeVar
 
 import msgspec
 
 from realestate.homes.clusters import Name, Pins, pinned
-from realestate.homes.facts import Facts, facts_of_all
+from realestate.homes.facts import Facts, facts_of_all, hashed
 from realestate.homes.linkage import Clustering, cluster
 from realestate.homes.scorer import Columns, Parameters, features, shipped
+from realestate.homes.update import Update, near_of, state_of
 from realestate.items import Listing
 from realestate.storage import FullStore
-from realestate.storage.homes import Clustered, Home, HomeLink, HomesRun, Member, Reason
+from realestate.storage.homes import Clustered, Home, HomeChanges, HomeLink, HomesRun, Member, Reason
 
 T = TypeVar("T")
 Progress = Callable[[str, int], object]
@@ -24,13 +26,30 @@ _REASONS = 8
 #: Contributions to the log odds that are smaller are not kept.
 _LEAST = 0.05
 _SOME = 5_000
+#: So many changed listings are always looked at alone. Of more than a fifth of all, everything is linked again.
+_FEW = 1_000
+#: Changes with the rules of this room that are not in the parameters.
+_RULES = 1
 _ON_THE_MARKET = ("active", "reserved")
 
 
-def build(store: FullStore, progress: Progress = lambda what, count: None) -> HomesRun:
-    """Link all listings of the store, store the homes, and return what was done.
+def build(store: FullStore, progress: Progress = lambda what, count: None, *, again: bool = False) -> HomesRun:
+    """Link the listings of the store, store the homes, and return what was done.
 
-    Safe to repeat. Readers see the homes of the last complete run until this one is complete."""
+    Only what is new or changed since the last run is looked at, in whose result everything else stays as it is; `again`
+    looks at all listings. Safe to repeat. Readers see the homes of the last complete run until this one is complete."""
+    before = None if again else store.homes_run()
+    while before is not None and before.version == rules():
+        names = _changed(store, before.last_event)
+        if names is None:
+            break
+        if (run := _update(store, before, *names, progress)) is not None:
+            return run
+        before = store.homes_run()  # another process was faster
+    return _build(store, progress)
+
+
+def _build(store: FullStore, progress: Progress) -> HomesRun:
     last_event = store.last_event()
     listings = list(_read(store, progress))
     progress("compared", 0)
@@ -40,6 +59,96 @@ def build(store: FullStore, progress: Progress = lambda what, count: None) -> Ho
     clustered = clustered_of(listings, facts, clustering, last_event, store)
     store.save_homes(clustered)
     return clustered.run
+
+
+def rules() -> str:
+    """Return a name of everything that decides about homes. If the last run had another one, all are made again.
+
+    Keys are hashes that may differ between versions of Python."""
+    told = (_RULES, hash((1, 2.5, -2)), msgspec.json.encode(shipped()))
+    return f"{hashed(repr(told)) & 0xFFFFFFFFFFFFFFF:015x}"
+
+
+def _changed(store: FullStore, after: int) -> tuple[set[Name], int] | None:
+    """The listings with an event after a number, and the number of the last event. None if they are too many for it to
+    pay."""
+    names: set[Name] = set()
+    most = max(_FEW, sum(stored for stored, _ in store.counts().values()) // 5)
+    while found := store.events(after, _SOME):
+        names |= {f"{each.event.portal}/{each.event.ref}" for each in found}
+        after = found[-1].seq
+        if len(names) > most:
+            return None
+    return names, after
+
+
+def _update(
+    store: FullStore, before: HomesRun, names: set[Name], last_event: int, progress: Progress
+) -> HomesRun | None:
+    """Change the homes of the run before. None if another process changed them meanwhile."""
+    pins = pins_of(store)
+    listings = _listings(store, names)
+    progress("compared", len(names))
+    fresh = {each.name: each for each in facts_of_all(list(listings.values()))}
+    update = Update(store, names, fresh, pins, shipped())
+    found = update.run()
+    progress("stored", 0)
+    members: dict[str, set[Name]] = {}
+    for name, home in found.home_of.items():
+        members.setdefault(home, set()).add(name)
+    members_before: dict[str, set[Name]] = {}
+    for name, home in found.before.items():
+        members_before.setdefault(home, set()).add(name)
+    changed = {home for home, some in members.items() if some != members_before.get(home) or some & names}
+    listings |= _listings(store, {name for home in changed for name in members[home]} - listings.keys())
+    homes = [
+        home_of(home, adverts)
+        for home in sorted(changed)
+        if (adverts := [listings[name] for name in sorted(members[home]) if name in listings])
+    ]
+    moved = [name for name, home in found.home_of.items() if found.before.get(name) != home]
+    gone = names - fresh.keys()
+    gone_homes = members_before.keys() - members.keys()
+    new = sum(name not in found.before for name in found.home_of)
+    run = replace(
+        before,
+        built_at=store.server_state().now,
+        last_event=last_event,
+        listings=before.listings + new - len(gone & found.before.keys()),
+        homes=before.homes + len(members.keys() - members_before.keys()) - len(gone_homes),
+        candidates=update.compared,
+    )
+    clustering = Clustering(found.home_of, found.links)
+    changes = HomeChanges(
+        before=before,
+        run=run,
+        homes=homes,
+        members=[_member(name, found.home_of[name]) for name in sorted(moved)],
+        links=list(_links(clustering, list(found.facts.values()), shipped(), pins)),
+        states=found.states,
+        gone_homes=gone_homes,
+        relinked=members.keys() | members_before.keys(),
+        gone=gone,
+    )
+    return run if store.change_homes(changes) else None
+
+
+def _member(name: Name, home: str) -> Member:
+    portal, _, ref = name.partition("/")
+    return Member(portal, ref, home)
+
+
+def _listings(store: FullStore, names: Iterable[Name]) -> dict[Name, Listing]:
+    """The listings of these names that the store has."""
+    portals: dict[str, list[str]] = {}
+    for name in sorted(names):
+        portal, _, ref = name.partition("/")
+        portals.setdefault(portal, []).append(ref)
+    return {
+        f"{portal}/{ref}": current.state.listing
+        for portal, refs in portals.items()
+        for ref, current in store.current(portal, refs).items()
+    }
 
 
 def pins_of(store: FullStore) -> Pins:
@@ -73,8 +182,15 @@ def clustered_of(
         skipped_listings=report.skipped_listings,
         in_blocks=report.in_blocks,
         coverage=coverage(facts),
+        version=rules(),
     )
-    return Clustered(run, homes, members, list(_links(clustering, facts, shipped(), pins_of(store))))
+    links = list(_links(clustering, facts, shipped(), pins_of(store)))
+    near = near_of(clustering.near)
+    states = [
+        state_of(each, near.get(each.name, {}).items(), in_block=in_block)
+        for each, in_block in zip(facts, clustering.in_block, strict=True)
+    ]
+    return Clustered(run, homes, members, links, states)
 
 
 def coverage(facts: Iterable[Facts]) -> dict[str, float]:
@@ -163,11 +279,4 @@ def as_listing(record: Mapping[str, Any]) -> Listing:
 
 def facts_by_name(store: FullStore, names: Sequence[Name]) -> dict[Name, Facts]:
     """Return the facts of some listings of the store; those that it does not have are left out."""
-    portals: dict[str, list[str]] = {}
-    for name in names:
-        portal, _, ref = name.partition("/")
-        portals.setdefault(portal, []).append(ref)
-    listings = [
-        current.state.listing for portal, refs in portals.items() for current in store.current(portal, refs).values()
-    ]
-    return {each.name: each for each in facts_of_all(listings)}
+    return {each.name: each for each in facts_of_all(list(_listings(store, names).values()))}

@@ -1,7 +1,7 @@
 """Links -> homes: groups of listings without a contradiction within, by the best links first."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from math import log
 from typing import NamedTuple
 
@@ -30,6 +30,10 @@ class Pins(NamedTuple):
 
     joined: frozenset[tuple[Name, Name]] = frozenset()
     split: frozenset[tuple[Name, Name]] = frozenset()
+
+    def of(self, names: Container[Name]) -> "Pins":
+        """The decisions about two of these listings."""
+        return Pins(*(frozenset(pair for pair in some if pair[0] in names and pair[1] in names) for some in self))
 
 
 NO_PINS = Pins()

@@ -1,6 +1,6 @@
 """Listings -> homes: from the facts of listings to likenesses, and from these to homes. Pure: it reads no database."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +11,8 @@ from realestate.homes.scorer import Columns, Parameters, features, scores, shipp
 from realestate.homes.vetoes import has_block_evidence, needs_block_evidence
 
 if TYPE_CHECKING:
-    pass
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Pairs that are less likely are not kept.
 WEAK = 0.02
@@ -40,6 +41,10 @@ class Clustering:
     links: Sequence[Link]
     """The likenesses within homes."""
     report: Report = field(default_factory=Report)
+    near: Sequence[Link] = ()
+    """All likenesses."""
+    in_block: Sequence[bool] = ()
+    """Whether each listing is in a block, in the order in which they were given."""
 
     def members(self) -> dict[str, list[Name]]:
         """The listings of each home, sorted."""
@@ -59,46 +64,59 @@ def cluster(
     """Return the homes of all these listings. `before` has the homes of an earlier run, whose ids are kept."""
     parameters = parameters or shipped()
     facts = {each.name: each for each in listings}
-    near, report = likenesses(listings, parameters)
-    known = Pins(
-        frozenset(pair for pair in pins.joined if pair[0] in facts and pair[1] in facts),
-        frozenset(pair for pair in pins.split if pair[0] in facts and pair[1] in facts),
-    )
-    groups, links = homes_of(near, parameters.threshold, facts, known)
-    return Clustering(identified(groups, facts, before or {}), links, report)
+    near, report, in_block = likenesses(listings, parameters)
+    groups, links = homes_of(near, parameters.threshold, facts, pins.of(facts))
+    return Clustering(identified(groups, facts, before or {}), links, report, near, in_block)
 
 
-def likenesses(listings: Sequence[Facts], parameters: Parameters) -> tuple[list[Link], Report]:
-    """Return the pairs that may be one home, each with its probability."""
+def likenesses(listings: Sequence[Facts], parameters: Parameters) -> tuple[list[Link], Report, list[bool]]:
+    """Return the pairs that may be one home, each with its probability, and which listings are in blocks."""
     comparison = Comparison(listings)
     try:
-        is_block = comparison.in_blocks()
+        in_block = comparison.in_blocks().tolist()
         found = comparison.candidates()
     finally:
         comparison.close()
-    counts = (found.skipped_keys, found.skipped_listings, int(is_block.sum()))
-    report = Report(len(listings), len(found.a), *counts)
-    if not len(found.a):
-        return [], report
-    in_block = is_block[found.a] | is_block[found.b]
-    probable = scores(parameters, features(Columns.of(listings), found.a, found.b, in_block))
+    report = Report(len(listings), len(found.a), found.skipped_keys, found.skipped_listings, sum(in_block))
+    return scored(listings, found.a, found.b, in_block, parameters), report, in_block
+
+
+def scored(
+    listings: Sequence[Facts],
+    a: "Sequence[int] | NDArray[np.int64]",
+    b: "Sequence[int] | NDArray[np.int64]",
+    is_block: Sequence[bool],
+    parameters: Parameters,
+) -> list[Link]:
+    """Return the likenesses of pairs, which are positions in the listings."""
+    import numpy as np
+
+    if not len(a):
+        return []
+    a, b, block = np.asarray(a), np.asarray(b), np.asarray(is_block)
+    in_block = block[a] | block[b]
+    probable = scores(parameters, features(Columns.of(listings), a, b, in_block))
     near = []
     for at in (probable >= WEAK).nonzero()[0].tolist():
-        one, other = listings[found.a[at]], listings[found.b[at]]
+        one, other = listings[a[at]], listings[b[at]]
         score = round(float(probable[at]), 4)
         if (in_block[at] or needs_block_evidence(one, other)) and not has_block_evidence(one, other):
             score = min(score, BLOCK_LIMIT)
         near.append(Link(min(one.name, other.name), max(one.name, other.name), score))
-    return sorted(near), report
+    return sorted(near)
 
 
 # ----- ids
 
 
 def identified(
-    groups: Iterable[Sequence[Name]], facts: Mapping[Name, Facts], before: Mapping[Name, str]
+    groups: Iterable[Sequence[Name]],
+    facts: Mapping[Name, Facts],
+    before: Mapping[Name, str],
+    elsewhere: Collection[str] = (),
 ) -> dict[Name, str]:
-    """Return the id of each listing's home. Listings in no group are homes of their own.
+    """Return the id of each listing's home. Listings in no group are homes of their own. `elsewhere` are ids of other
+    homes, which must not be used.
 
     A home keeps the id that most of its listings had; if two homes had the same, the larger keeps it. A new home is
     named after its first advert, so its id does not depend on the run."""
@@ -112,7 +130,7 @@ def identified(
                 counts[before[name]] = counts.get(before[name], 0) + 1
         claims += [(-count, _first(group, facts), home, at) for home, count in counts.items()]
     ids: dict[int, str] = {}
-    taken: set[str] = set()
+    taken = set(elsewhere)
     for _, _, home, at in sorted(claims):
         if at not in ids and home not in taken:
             ids[at] = home
@@ -131,7 +149,16 @@ def _first(group: Sequence[Name], facts: Mapping[Name, Facts]) -> tuple[float, N
 def _new_id(group: Sequence[Name], facts: Mapping[Name, Facts], taken: set[str]) -> str:
     """Return an id made of the first advert; if another home has it already, of the next one."""
     for _, name in sorted((facts[name].begun_at, name) for name in group):
-        home = f"h{hashed(name) & 0xFFFFFFFFFFFFFFF:015x}"
+        home = _id_of(name)
         if home not in taken:
             return home
     raise AssertionError("each listing belongs to one home")
+
+
+def new_ids(names: Iterable[Name]) -> list[str]:
+    """Return the ids that new homes of these listings may get."""
+    return [_id_of(name) for name in names]
+
+
+def _id_of(name: Name) -> str:
+    return f"h{hashed(name) & 0xFFFFFFFFFFFFFFF:015x}"

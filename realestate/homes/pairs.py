@@ -65,6 +65,18 @@ COLUMNS = {
 }
 
 
+def is_block(group: Sequence[Facts]) -> bool:
+    """Whether the listings of a group prove a block. The same rule as in `Comparison.in_blocks`."""
+    floors = {each.floor for each in group if each.floor is not None}
+    sizes = [each.size for each in group if each.size is not None]
+    references = {(each.agency, each.code) for each in group if each.agency is not None and each.code is not None}
+    return (
+        len(floors) > 1
+        or (bool(sizes) and max(sizes) - min(sizes) > _OTHER_LAYOUT_M2)
+        or len(references) > len({agency for agency, _ in references})
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """Pairs of positions in the given listings: a before b."""

@@ -1,6 +1,6 @@
 """Homes and market figures: the records that a store takes and returns, and its interface for them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -134,6 +134,30 @@ class HomesRun:
     """Listings in blocks of alike homes."""
     coverage: Mapping[str, float] = field(default_factory=dict)
     """For each portal: the share of its listings that have an agency's reference."""
+    version: str = ""
+    """The rules of linking that it used. Other rules make all homes again."""
+
+
+@dataclass(frozen=True, slots=True)
+class HomeState:
+    """What linking keeps of a listing, so that the next run needs to look only at what is new."""
+
+    portal: str
+    """Name of the portal. Portal and ref identify a listing."""
+    ref: str
+    """The portal's id of the listing, as text."""
+    facts: str
+    """What linking knows of the listing: MessagePack in base 64."""
+    keys: Sequence[int]
+    """Listings that share a key are compared; those that share a group may be a block."""
+    near: Sequence[tuple[str, float]]
+    """Listings that may be the same home, with the probability."""
+    in_block: bool
+    """Whether it is in a block of alike homes."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.portal}/{self.ref}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +168,30 @@ class Clustered:
     homes: Sequence[Home]
     members: Sequence[Member]
     links: Sequence[HomeLink]
+    states: Sequence[HomeState] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeChanges:
+    """What a run changed in the homes of the run before, to be stored as one."""
+
+    before: HomesRun
+    """The run whose homes were changed."""
+    run: HomesRun
+    homes: Sequence[Home]
+    """Homes that are new or changed."""
+    members: Sequence[Member]
+    """Listings that are new or in another home."""
+    links: Sequence[HomeLink]
+    """All links of the homes in `relinked`."""
+    states: Sequence[HomeState]
+    """New and changed states."""
+    gone_homes: Collection[str]
+    """Homes that have no listing any more."""
+    relinked: Collection[str]
+    """Homes whose earlier links are replaced by `links`."""
+    gone: Collection[str]
+    """Listings (portal/ref) that are not stored any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,6 +300,21 @@ class HomesStore(Protocol):
 
     def save_homes(self, clustered: Clustered) -> None:
         """Replace all homes by these, all or nothing: a reader sees the old ones until the new ones are complete."""
+
+    def change_homes(self, changes: HomeChanges) -> bool:
+        """Change the homes of the last run, all or nothing. False if they are not those of `before` any more."""
+
+    def home_states(self, names: Collection[str]) -> Mapping[str, HomeState]:
+        """The states of listings (portal/ref) that have one."""
+
+    def keys_of_sharers(self, keys: Collection[int]) -> Mapping[str, Sequence[int]]:
+        """The listings (portal/ref) that have one of these keys, each with all its keys."""
+
+    def homes_of_listings(self, names: Collection[str]) -> Mapping[str, str]:
+        """The homes of listings (portal/ref) that are in one."""
+
+    def existing_homes(self, homes: Collection[str]) -> Collection[str]:
+        """Those of these ids that are homes."""
 
     def homes_run(self) -> HomesRun | None:
         """The last complete run; None if there was none."""

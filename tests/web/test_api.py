@@ -65,7 +65,13 @@ def test_homes_and_why_they_are_one(client: TestClient, filled: FullStore) -> No
     assert page["next"] == "h1"
     page = client.get(f"{V1}/homes", params={"after": "h1"}).json()
     assert ([each["home"] for each in page["homes"]], page["next"]) == (["h2"], None)
-    asked = {"country": "AZ", "city": "Bakı", "operation": "sale", "property_type": "apartment", "active": True}
+    asked: dict[str, Any] = {
+        "country": "AZ",
+        "city": "Bakı",
+        "operation": "sale",
+        "property_type": "apartment",
+        "active": True,
+    }
     assert [each["home"] for each in client.get(f"{V1}/homes", params=asked).json()["homes"]] == ["h1"]
     one = client.get(f"{V1}/homes/h1").json()
     assert one["listings"] == [{"portal": "bina", "ref": "1"}, {"portal": "tap", "ref": "2"}]

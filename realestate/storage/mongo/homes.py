@@ -1,8 +1,9 @@
 """Homes and market figures in MongoDB.
 
-What is replaced as one has the number of its run. Documents of a new run are written beside the old ones; one document
-(`home_runs`) says which run readers see, and is changed last. A run that was interrupted is never seen, and is deleted
-by the next one.
+What a run changes is seen as one. Each document of homes has the first run that has it (`from`) and the first one that
+has it no more (`upto`). New documents are written beside the old ones; one document (`home_runs`) says which run
+readers see, and is changed last. A run that was interrupted is never seen, and is undone by the next one. Market
+figures are few: each run writes all of them again.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -16,9 +17,11 @@ from pymongo.database import Database
 from realestate.storage.homes import (
     Clustered,
     Home,
+    HomeChanges,
     HomeFilter,
     HomeLink,
     HomesRun,
+    HomeState,
     MarketFilter,
     MarketWeek,
     Member,
@@ -37,13 +40,69 @@ class Homes:
 
     def save_homes(self, clustered: Clustered) -> None:
         with self.connection.database() as database:
-            documents = {
-                "homes": map(_home_document, clustered.homes),
-                "home_listings": map(asdict, clustered.members),
-                "home_links": map(_link_document, clustered.links),
+            _change(database, {collection: [{}] for collection in _OF_HOMES}, clustered)
+
+    def change_homes(self, changes: HomeChanges) -> bool:
+        with self.connection.database() as database:
+            found = database["home_runs"].find_one({"_id": "homes"}, {"about.built_at": 1})
+            if found is None or found["about"]["built_at"] != stored_time(changes.before.built_at):
+                return False
+            homes = [*changes.gone_homes, *(each.home for each in changes.homes)]
+            members = [*changes.gone, *(each.name for each in changes.members)]
+            states = [*changes.gone, *(each.name for each in changes.states)]
+            old = {
+                "homes": _those("home", homes),
+                "home_links": _those("home", changes.relinked),
+                "home_listings": _those("name", members),
+                "home_states": _those("name", states),
             }
-            run = {**asdict(clustered.run), "built_at": stored_time(clustered.run.built_at)}
-            _replace(database, "homes", documents, run)
+            return _change(database, old, changes)
+
+    def home_states(self, names: Collection[str]) -> Mapping[str, HomeState]:
+        with self.connection.database() as database:
+            seen = _seen_homes(database)
+            documents = [
+                each for wanted in _those("name", names) for each in database["home_states"].find({**seen, **wanted})
+            ]
+        return {
+            each["name"]: HomeState(
+                each["portal"],
+                each["ref"],
+                each["facts"],
+                each["keys"],
+                [(near["name"], near["score"]) for near in each["near"]],
+                each["in_block"],
+            )
+            for each in documents
+        }
+
+    def keys_of_sharers(self, keys: Collection[int]) -> Mapping[str, Sequence[int]]:
+        shown = {"name": 1, "keys": 1}
+        with self.connection.database() as database:
+            seen = _seen_homes(database)
+            return {
+                each["name"]: each["keys"]
+                for wanted in _those("keys", keys)
+                for each in database["home_states"].find({**seen, **wanted}, shown)
+            }
+
+    def homes_of_listings(self, names: Collection[str]) -> Mapping[str, str]:
+        with self.connection.database() as database:
+            seen = _seen_homes(database)
+            return {
+                each["name"]: each["home"]
+                for wanted in _those("name", names)
+                for each in database["home_listings"].find({**seen, **wanted}, {"name": 1, "home": 1})
+            }
+
+    def existing_homes(self, homes: Collection[str]) -> Collection[str]:
+        with self.connection.database() as database:
+            seen = _seen_homes(database)
+            return {
+                each["home"]
+                for wanted in _those("home", homes)
+                for each in database["homes"].find({**seen, **wanted}, {"home": 1})
+            }
 
     def homes_run(self) -> HomesRun | None:
         with self.connection.database() as database:
@@ -52,35 +111,35 @@ class Homes:
 
     def home_ids(self) -> Mapping[str, str]:
         with self.connection.database() as database:
-            found = database["home_listings"].find(_seen(database, "homes"), {"portal": 1, "ref": 1, "home": 1})
+            found = database["home_listings"].find(_seen_homes(database), {"portal": 1, "ref": 1, "home": 1})
             return {f"{each['portal']}/{each['ref']}": each["home"] for each in found}
 
     def homes(self, wanted: HomeFilter = HomeFilter(), *, after: str = "", limit: int = 100) -> Sequence[Home]:  # noqa: B008
         asked = {name: value for name, value in asdict(wanted).items() if value is not None}
         with self.connection.database() as database:
-            query = {**_seen(database, "homes"), **asked, "home": {"$gt": after}}
+            query = {**_seen_homes(database), **asked, "home": {"$gt": after}}
             return [_home(each) for each in database["homes"].find(query).sort("home", 1).limit(limit)]
 
     def home(self, home: str) -> Home | None:
         with self.connection.database() as database:
-            found = database["homes"].find_one({**_seen(database, "homes"), "home": home})
+            found = database["homes"].find_one({**_seen_homes(database), "home": home})
         return _home(found) if found else None
 
     def home_of(self, portal: str, ref: str) -> str | None:
         with self.connection.database() as database:
-            found = database["home_listings"].find_one({**_seen(database, "homes"), "portal": portal, "ref": ref})
+            found = database["home_listings"].find_one({**_seen_homes(database), "portal": portal, "ref": ref})
         return str(found["home"]) if found else None
 
     def home_members(self, home: str) -> Sequence[Member]:
         with self.connection.database() as database:
-            found = list(database["home_listings"].find({**_seen(database, "homes"), "home": home}))
+            found = list(database["home_listings"].find({**_seen_homes(database), "home": home}))
         return sorted(
             (Member(each["portal"], each["ref"], home) for each in found), key=lambda each: (each.portal, each.ref)
         )
 
     def home_links(self, home: str) -> Sequence[HomeLink]:
         with self.connection.database() as database:
-            found = list(database["home_links"].find({**_seen(database, "homes"), "home": home}))
+            found = list(database["home_links"].find({**_seen_homes(database), "home": home}))
         links = [
             HomeLink(home, each["a"], each["b"], each["score"], [(r["what"], r["weight"]) for r in each["reasons"]])
             for each in found
@@ -123,7 +182,7 @@ def records_of_last_run(database: Database[Document], collection: str) -> Iterat
         yield _market_rows(database, {})
         return
     order = ["home"] if collection == "homes" else ["portal", "ref"]
-    found = database[collection].find(_seen(database, "homes")).sort([(name, 1) for name in order])
+    found = database[collection].find(_seen_homes(database)).sort([(name, 1) for name in order])
     for piece in pieces(found):
         yield [_home(each) if collection == "homes" else _member(each) for each in piece]
 
@@ -132,7 +191,7 @@ def homes_of(database: Database[Document], listings: Collection[tuple[str, str]]
     """Return the homes of these listings."""
     return {
         each["home"]
-        for each in database["home_listings"].find(_seen(database, "homes"), {"portal": 1, "ref": 1, "home": 1})
+        for each in database["home_listings"].find(_seen_homes(database), {"portal": 1, "ref": 1, "home": 1})
         if (each["portal"], each["ref"]) in listings
     }
 
@@ -147,12 +206,78 @@ def remove_from_home(database: Database[Document], portal: str, ref: str) -> int
     of_the_listing = {"portal": portal, "ref": ref}
     homes = [each["home"] for each in database["home_listings"].find(of_the_listing, {"home": 1})]
     removed = database["home_listings"].delete_many(of_the_listing).deleted_count
+    database["home_states"].delete_many(of_the_listing)
     for collection in ("home_links", "home_pins"):
         database[collection].delete_many({"$or": [{"a": name}, {"b": name}]})
     for home in homes:
         if database["home_listings"].find_one({"home": home}, {"_id": 1}) is None:
             database["homes"].delete_many({"home": home})
     return min(1, removed)
+
+
+#: The collections of homes.
+_OF_HOMES = ("homes", "home_listings", "home_links", "home_states")
+#: No run has so high a number.
+_FOR_EVER = 2**60
+
+
+def _those(field: str, values: Collection[Any]) -> list[Document]:
+    """Filters for the documents with one of these values."""
+    return [{field: {"$in": some}} for some in pieces(values)]
+
+
+def _change(
+    database: Database[Document], old: Mapping[str, Sequence[Document]], written: Clustered | HomeChanges
+) -> bool:
+    """Write the documents of a run beside those that they replace, and make readers see them. False if another run did
+    so meanwhile."""
+    found = database["home_runs"].find_one({"_id": "homes"}, {"number": 1})
+    seen = found["number"] if found else 0
+    mine = seen + 1
+    for collection in _OF_HOMES:
+        _undo(database, collection, seen)
+        for wanted in old[collection]:
+            current = {**wanted, "upto": _FOR_EVER}
+            database[collection].update_many(current, {"$set": {"upto": mine}})
+    documents: Mapping[str, Iterable[Document]] = {
+        "homes": map(_home_document, written.homes),
+        "home_listings": ({**asdict(each), "name": each.name} for each in written.members),
+        "home_links": map(_link_document, written.links),
+        "home_states": map(_state_document, written.states),
+    }
+    for collection, some in documents.items():
+        for piece in pieces(some):
+            database[collection].insert_many([{**each, "from": mine, "upto": _FOR_EVER} for each in piece])
+    about = {**asdict(written.run), "built_at": stored_time(written.run.built_at)}
+    if found is None:
+        database["home_runs"].replace_one({"_id": "homes"}, {"number": mine, "about": about}, upsert=True)
+    elif (
+        not database["home_runs"]
+        .update_one({"_id": "homes", "number": seen}, {"$set": {"number": mine, "about": about}})
+        .matched_count
+    ):
+        return False
+    for collection in _OF_HOMES:
+        database[collection].delete_many({"upto": {"$lte": mine}})
+    return True
+
+
+def _undo(database: Database[Document], collection: str, seen: int) -> None:
+    """Delete what an interrupted run wrote, and keep what it wanted to replace."""
+    database[collection].delete_many({"$or": [{"from": {"$gt": seen}}, {"upto": {"$lte": seen}}]})
+    database[collection].update_many({"upto": {"$gt": seen, "$lt": _FOR_EVER}}, {"$set": {"upto": _FOR_EVER}})
+
+
+def _seen_homes(database: Database[Document]) -> Document:
+    """A filter for the documents of homes that the last complete run has."""
+    found = database["home_runs"].find_one({"_id": "homes"}, {"number": 1})
+    seen = found["number"] if found else 0
+    return {"from": {"$lte": seen}, "upto": {"$gt": seen}}
+
+
+def _state_document(state: HomeState) -> Document:
+    near = [{"name": name, "score": score} for name, score in state.near]
+    return {**asdict(state), "keys": list(state.keys), "near": near, "name": state.name}
 
 
 def _replace(

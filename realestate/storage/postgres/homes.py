@@ -1,6 +1,6 @@
 """Homes and market figures in PostgreSQL."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import date
 from operator import attrgetter
@@ -12,9 +12,11 @@ from psycopg2.extras import Json
 from realestate.storage.homes import (
     Clustered,
     Home,
+    HomeChanges,
     HomeFilter,
     HomeLink,
     HomesRun,
+    HomeState,
     MarketFilter,
     MarketWeek,
     Member,
@@ -36,9 +38,21 @@ _BEGIN = """
     SET LOCAL idle_in_transaction_session_timeout = 0;
     LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE
 """
-_CLEAR = "DELETE FROM home_links; DELETE FROM home_listings; DELETE FROM homes; DELETE FROM home_runs"
+_CLEAR = """
+    DELETE FROM home_links; DELETE FROM home_listings; DELETE FROM homes; DELETE FROM home_states; DELETE FROM home_runs
+"""
+_NAMED = (
+    "(portal, ref) IN (SELECT split_part(n, '/', 1), substr(n, strpos(n, '/') + 1) FROM unnest(%(names)s::text[]) AS n)"
+)
+_CHANGE = f"""
+    DELETE FROM home_links WHERE home = ANY (%(relinked)s::text[]);
+    DELETE FROM homes WHERE home = ANY (%(homes)s::text[]);
+    DELETE FROM home_listings WHERE {_NAMED.replace("names", "members")};
+    DELETE FROM home_states WHERE {_NAMED.replace("names", "states")};
+    DELETE FROM home_runs
+"""
 #: Listings that were erased since the run began.
-_DROP_ERASED = f"DELETE FROM home_listings WHERE {is_erased('home_listings')}"
+_DROP_ERASED = "; ".join(f"DELETE FROM {table} WHERE {is_erased(table)}" for table in ("home_listings", "home_states"))
 #: The columns of a home that a filter can ask for.
 _WANTED_HOMES = ("country", "city", "district", "operation", "property_type", "is_active")
 
@@ -47,23 +61,47 @@ class Homes(Statements):
     """Homes, the decisions of people about them, and market figures."""
 
     def save_homes(self, clustered: Clustered) -> None:
-        run = asdict(clustered.run)
-        run["coverage"] = Json(dict(clustered.run.coverage))
-        home = attrgetter(*_HOME)
         with self.connection.cursor(watched=False) as cursor:
             cursor.execute(_BEGIN.format("homes"))
             cursor.execute(_CLEAR)
-            copy(cursor, f"COPY homes ({', '.join(_HOME)}) FROM STDIN", map(home, clustered.homes))
-            members = ((each.portal, each.ref, each.home) for each in clustered.members)
-            copy(cursor, "COPY home_listings (portal, ref, home) FROM STDIN", members)
-            links = ((each.home, each.a, each.b, each.score, _reasons(each)) for each in clustered.links)
-            copy(cursor, "COPY home_links (home, a, b, score, reasons) FROM STDIN", links)
-            cursor.execute(_DROP_ERASED)
-            cursor.execute(
-                f"INSERT INTO home_runs ({', '.join(_RUN)}) VALUES ({', '.join(f'%({name})s' for name in _RUN)})", run
-            )
+            _write(cursor, clustered)
             cursor.execute("COMMIT")
-        self._ask("ANALYZE homes, home_listings, home_links", watched=False)
+        self._ask("ANALYZE homes, home_listings, home_links, home_states", watched=False)
+
+    def change_homes(self, changes: HomeChanges) -> bool:
+        with self.connection.cursor(watched=False) as cursor:
+            cursor.execute(_BEGIN.format("homes"))
+            cursor.execute("SELECT built_at FROM home_runs")
+            if cursor.fetchone() != (changes.before.built_at,):
+                cursor.execute("ROLLBACK")
+                return False
+            values = {
+                "relinked": list(changes.relinked),
+                "homes": [*changes.gone_homes, *(each.home for each in changes.homes)],
+                "members": [*changes.gone, *(each.name for each in changes.members)],
+                "states": [*changes.gone, *(each.name for each in changes.states)],
+            }
+            cursor.execute(_CHANGE, values)
+            _write(cursor, changes)
+            cursor.execute("COMMIT")
+        return True
+
+    def home_states(self, names: Collection[str]) -> Mapping[str, HomeState]:
+        statement = f"SELECT portal, ref, facts, keys, near, in_block FROM home_states WHERE {_NAMED}"
+        rows = self._ask(statement, {"names": list(names)}, watched=False)
+        found = (HomeState(*row[:4], [(name, score) for name, score in row[4]], row[5]) for row in rows)
+        return {each.name: each for each in found}
+
+    def keys_of_sharers(self, keys: Collection[int]) -> Mapping[str, Sequence[int]]:
+        statement = "SELECT portal || '/' || ref, keys FROM home_states WHERE keys && %s::bigint[]"
+        return dict(self._ask(statement, (list(keys),), watched=False)) if keys else {}
+
+    def homes_of_listings(self, names: Collection[str]) -> Mapping[str, str]:
+        statement = f"SELECT portal || '/' || ref, home FROM home_listings WHERE {_NAMED}"
+        return dict(self._ask(statement, {"names": list(names)}, watched=False))
+
+    def existing_homes(self, homes: Collection[str]) -> Collection[str]:
+        return {home for (home,) in self._ask("SELECT home FROM homes WHERE home = ANY (%s::text[])", (list(homes),))}
 
     def homes_run(self) -> HomesRun | None:
         rows = self._ask(f"SELECT {', '.join(_RUN)} FROM home_runs")
@@ -139,3 +177,26 @@ def _home(row: Sequence[Any]) -> Home:
 
 def _reasons(link: HomeLink) -> str:
     return msgspec.json.encode([list(each) for each in link.reasons]).decode()
+
+
+def _write(cursor: Any, written: Clustered | HomeChanges) -> None:
+    """Add the rows of a run, in its transaction."""
+    home = attrgetter(*_HOME)
+    copy(cursor, f"COPY homes ({', '.join(_HOME)}) FROM STDIN", map(home, written.homes))
+    members = ((each.portal, each.ref, each.home) for each in written.members)
+    copy(cursor, "COPY home_listings (portal, ref, home) FROM STDIN", members)
+    links = ((each.home, each.a, each.b, each.score, _reasons(each)) for each in written.links)
+    copy(cursor, "COPY home_links (home, a, b, score, reasons) FROM STDIN", links)
+    copy(cursor, "COPY home_states (portal, ref, facts, keys, near, in_block) FROM STDIN", _states(written.states))
+    cursor.execute(_DROP_ERASED)
+    run = asdict(written.run)
+    run["coverage"] = Json(dict(written.run.coverage))
+    cursor.execute(
+        f"INSERT INTO home_runs ({', '.join(_RUN)}) VALUES ({', '.join(f'%({name})s' for name in _RUN)})", run
+    )
+
+
+def _states(states: Iterable[HomeState]) -> Iterable[Sequence[Any]]:
+    for each in states:
+        near = msgspec.json.encode(each.near).decode()
+        yield each.portal, each.ref, each.facts, f"{{{','.join(map(str, each.keys))}}}", near, each.in_block

@@ -87,6 +87,7 @@ _OF_A_LISTING = (
     "validators",
     "cards",
     "home_listings",
+    "home_states",
 )
 #: What names an erased listing beside others, and homes that had no other advert.
 _UNLINK = """
