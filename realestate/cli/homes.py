@@ -160,13 +160,22 @@ def train(
     print(f"{out}: linked from {found.threshold:.2f} on")
 
 
-def demand_analysis() -> None:
-    """Raise a UsageError with the remedy if the extra is not installed."""
+def is_analysis_installed() -> bool:
+    """Whether the extra is installed that linking needs."""
+    return not _missing()
+
+
+def _missing() -> list[str]:
     from importlib.util import find_spec
 
+    return [name for name in _NEEDED if find_spec(name) is None]
+
+
+def demand_analysis() -> None:
+    """Raise a UsageError with the remedy if the extra is not installed."""
     from realestate.cli.errors import UsageError
 
-    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+    if missing := _missing():
         raise UsageError(f"{', '.join(missing)} not installed: pip install 'realestate[analysis]'")
 
 

@@ -10,6 +10,7 @@ from realestate.cli.help_page import command_group
 from realestate.cli.options import JsonFlag
 
 if TYPE_CHECKING:
+    from realestate.storage import FullStore
     from realestate.storage.searches import Search, SearchStore
 
 app = command_group("Saved searches: messages about new listings, prices and what is gone.")
@@ -171,8 +172,19 @@ def watch(
             notify_urls=settings.NOTIFY_URLS,
             webhook_secret=settings.WEBHOOK_SECRET,
             may_be_private=settings.ALLOW_PRIVATE_ADDRESSES,
+            link=_link,
             once=once,
         )
+
+
+def _link(store: "FullStore") -> None:
+    """Find out of which homes new adverts are, if homes are built at all: then each home is sent once."""
+    from realestate.cli.homes import is_analysis_installed
+
+    if store.homes_run() is not None and is_analysis_installed():
+        from realestate.homes.build import build
+
+        build(store)
 
 
 def _said_by(field: str) -> str:

@@ -65,8 +65,8 @@ def rules() -> str:
     """Return a name of everything that decides about homes. If the last run had another one, all are made again.
 
     Keys are hashes that may differ between versions of Python."""
-    told = (_RULES, hash((1, 2.5, -2)), msgspec.json.encode(shipped()))
-    return f"{hashed(repr(told)) & 0xFFFFFFFFFFFFFFF:015x}"
+    deciding = (_RULES, hash((1, 2.5, -2)), msgspec.json.encode(shipped()))
+    return f"{hashed(repr(deciding)) & 0xFFFFFFFFFFFFFFF:015x}"
 
 
 def _changed(store: FullStore, after: int) -> tuple[set[Name], int] | None:

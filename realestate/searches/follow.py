@@ -5,8 +5,9 @@ store notes how far the events were followed. A process that is killed in betwee
 knows their messages already. Any number of processes may follow.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from hashlib import sha256
 from itertools import groupby
 
@@ -14,8 +15,8 @@ from realestate.searches.index import SearchIndex
 from realestate.searches.messages import Message, message_of
 from realestate.storage import FullStore
 from realestate.storage.history import Event
-from realestate.storage.query import Facts
-from realestate.storage.searches import EVENTS, Search
+from realestate.storage.query import Facts, matcher
+from realestate.storage.searches import EVENTS, Search, filter_of
 from realestate.storage.store import Numbered
 
 #: Events that are compared together.
@@ -33,11 +34,22 @@ class Followed:
     upto: int = 0
 
 
-class Follower:
-    """Follows the events of one store. The store is used by the calling thread only."""
+Link = Callable[[FullStore], object]
+"""Finds out of which homes new adverts are."""
+#: Events of an advert that say nothing new if another advert of its home is on the market and matches too.
+_OF_THE_HOME = ("listed", "relisted", "delisted")
+_ON_THE_MARKET = ("active", "reserved")
 
-    def __init__(self, store: FullStore) -> None:
+
+class Follower:
+    """Follows the events of one store. The store is used by the calling thread only.
+
+    Where homes are built, a person is told once of each home, not of each advert: `link` is called before events are
+    compared."""
+
+    def __init__(self, store: FullStore, link: Link = lambda store: None) -> None:
         self.store = store
+        self._link = link
         self._searches: Sequence[Search] = ()
         self._index = SearchIndex(())
 
@@ -50,6 +62,8 @@ class Follower:
         done = Followed(upto=self.store.followed())
         while events := self.store.events(done.upto, TOGETHER):
             self._look_at_searches()
+            if self._searches:
+                self._link(self.store)
             done.enqueued += self._enqueue(events)
             done.events += len(events)
             done.upto = events[-1].seq
@@ -92,8 +106,28 @@ class Follower:
             if found is None:  # an item of another kind, or erased since
                 continue
             for search in self._index.matching(numbered.event.type, found, now):
-                if numbered.seq > search.after:
+                if numbered.seq > search.after and not self._is_known(search, numbered.event, found, now):
                     yield search, numbered, found
+
+    def _is_known(self, search: Search, event: Event, facts: Facts, now: datetime) -> bool:
+        """Whether another advert of the same home is on the market and matches: then this one only came or left too.
+
+        Of two adverts that came at the same time, the first one counts."""
+        if event.type not in _OF_THE_HOME or (home := self.store.home_of(event.portal, event.ref)) is None:
+            return False
+        own = (event.portal, event.ref)
+        others: dict[str, list[str]] = {}
+        for member in self.store.home_members(home):
+            if (member.portal, member.ref) != own:
+                others.setdefault(member.portal, []).append(member.ref)
+        is_wanted = matcher(filter_of(search))
+        for portal, refs in others.items():
+            for ref, found in self.store.facts(portal, refs).items():
+                is_first = (found["first_seen_at"], portal, ref) < (facts["first_seen_at"], *own)
+                counts = is_first if event.type == "listed" else True
+                if counts and found["status"] in _ON_THE_MARKET and is_wanted(found, now):
+                    return True
+        return False
 
 
 def would_send(store: FullStore, search: Search, count: int) -> list[Message]:

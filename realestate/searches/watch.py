@@ -8,7 +8,7 @@ from contextlib import closing
 from realestate.monitoring.channels import Channels
 from realestate.monitoring.delivery import Sender
 from realestate.searches.channels import RateLimitedChannels
-from realestate.searches.follow import TARGET, Follower
+from realestate.searches.follow import TARGET, Follower, Link
 from realestate.storage import FullStore, StoreAway
 
 logger = logging.getLogger(__name__)
@@ -26,9 +26,12 @@ def watch(
     notify_urls: Sequence[str],
     webhook_secret: str | None,
     may_be_private: bool,
+    link: Link = lambda store: None,
     once: bool = False,
 ) -> None:
-    """Send the messages of all saved searches. Returns only with `once`, when nothing is left to do now."""
+    """Send the messages of all saved searches. Returns only with `once`, when nothing is left to do now.
+
+    `link` finds out of which homes new adverts are: see `Follower`."""
     with closing(open_store()) as store, closing(open_store()) as outbox:
         store.migrate()
         saved = RateLimitedChannels(
@@ -38,7 +41,7 @@ def watch(
             notify_urls, webhook_secret=webhook_secret, allow_private=may_be_private, resolvers={TARGET: saved}
         )
         sender = Sender(outbox, channels)
-        follower = Follower(store)
+        follower = Follower(store, link)
         if once:
             follower.follow()
             _send(sender, saved)

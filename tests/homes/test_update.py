@@ -159,11 +159,11 @@ def test_a_listing_that_leaves_the_market_changes_its_home(store: FullStore) -> 
     build(store)
     (home,) = store.homes()
     assert home.is_active
-    store.write(batch(Gone(portal="bina", ref="1", url="http://bina.test/1", evidence="404")))
+    store.write(batch(Gone(portal="bina", ref="1", url="http://bina.test/1", evidence="404", detail="status 404")))
     build(store)
     (home,) = store.homes()
     assert home.is_active, "the other advert is on the market"
-    store.write(batch(Gone(portal="tap", ref="2", url="http://tap.test/2", evidence="404")))
+    store.write(batch(Gone(portal="tap", ref="2", url="http://tap.test/2", evidence="404", detail="status 404")))
     build(store)
     (home,) = store.homes()
     assert not home.is_active

@@ -12,8 +12,11 @@ from xml.etree import ElementTree
 import pytest
 from fastapi.testclient import TestClient
 
+from realestate.homes.build import build
+from realestate.items import Gone
 from realestate.monitoring.channels import Channels, NotAccepted
 from realestate.monitoring.delivery import Sender
+from realestate.pipelines.clean import clean
 from realestate.searches.channels import RateLimitedChannels
 from realestate.searches.feed import feed_of
 from realestate.searches.follow import TARGET, Follower, target_of, would_send
@@ -21,8 +24,9 @@ from realestate.storage import FullStore, open_store
 from realestate.storage.history import EventType
 from realestate.storage.searches import NameTaken, Search
 from realestate.web.app import create_app
+from tests.homes.test_linkage import advert
 from tests.monitoring.receiver import Receiver
-from tests.storage.batches import batch, page, pages
+from tests.storage.batches import batch, later, page, pages
 
 ALL: tuple[EventType, ...] = ("listed", "price_changed", "delisted", "relisted", "sold")
 
@@ -61,6 +65,29 @@ def test_a_subscriber_is_told_what_happens_after_it_subscribed(any_store: FullSt
     assert "https://www.openstreetmap.org/?mlat=50.46&mlon=4.86#map=16/50.46/4.86" in lines
     assert "https://photos.example/1.jpg" in lines
     assert (change["data"]["price"], change["data"]["photo"]) == ("300000.00", "https://photos.example/1.jpg")
+
+
+def test_a_home_is_told_once_and_not_each_advert_of_it(any_store: FullStore, receiver: Receiver) -> None:
+    any_store.write(batch(clean(advert("0"))))
+    build(any_store)
+    save(any_store, "flats", "rooms=3", receiver.url)
+    follower = Follower(any_store, build)
+    any_store.write(batch(clean(advert("1", area_m2=63.2, floor=2, description=None))))
+    follower.follow()
+    later()
+    any_store.write(batch(clean(advert("2", "tap", area_m2=63.2, floor=2, price=Decimal(149_500)))))
+    any_store.write(batch(clean(advert("3", "tap", price=Decimal(149_500)))))
+    follower.follow()
+    assert any_store.home_of("tap", "2") == any_store.home_of("bina", "1")
+    assert any_store.home_of("tap", "3") == any_store.home_of("bina", "0")
+    send(any_store)
+    assert received(receiver) == [("flats", "listed", "1")]
+    any_store.write(batch(Gone(portal="bina", ref="1", url="http://bina.test/1", evidence="404", detail="status 404")))
+    follower.follow()
+    any_store.write(batch(Gone(portal="tap", ref="2", url="http://tap.test/2", evidence="404", detail="status 404")))
+    follower.follow()
+    send(any_store)
+    assert received(receiver)[1:] == [("flats", "delisted", "2")]
 
 
 def test_two_searches_of_one_address_tell_it_once(any_store: FullStore, receiver: Receiver) -> None:
