@@ -89,7 +89,10 @@ class Homes(Statements):
     def home_states(self, names: Collection[str]) -> Mapping[str, HomeState]:
         statement = f"SELECT portal, ref, facts, keys, near, in_block FROM home_states WHERE {_NAMED}"
         rows = self._ask(statement, {"names": list(names)}, watched=False)
-        found = (HomeState(*row[:4], [(name, score) for name, score in row[4]], row[5]) for row in rows)
+        found = (
+            HomeState(portal, ref, facts, keys, [(name, score) for name, score in near], in_block)
+            for portal, ref, facts, keys, near, in_block in rows
+        )
         return {each.name: each for each in found}
 
     def keys_of_sharers(self, keys: Collection[int]) -> Mapping[str, Sequence[int]]:
