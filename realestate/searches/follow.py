@@ -44,7 +44,7 @@ _ON_THE_MARKET = ("active", "reserved")
 class Follower:
     """Follows the events of one store. The store is used by the calling thread only.
 
-    Where homes are built, a person is told once of each home, not of each advert: `link` is called before events are
+    Where homes are built, a home is reported once, not each of its adverts: `link` is called before events are
     compared."""
 
     def __init__(self, store: FullStore, link: Link = lambda store: None) -> None:
