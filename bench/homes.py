@@ -7,16 +7,23 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from importlib.util import find_spec
+from random import Random
 from typing import Any
 
 from bench import Context, Goal, Measure
+from bench.rig.database import database
+from realestate.homes.build import build
 from realestate.homes.clusters import Name
 from realestate.homes.facts import Facts, facts_of_all
 from realestate.homes.linkage import cluster
 from realestate.homes.training import Quality, quality
+from realestate.items import Listing
+from realestate.pipelines.clean import clean
 from realestate.simulator import truth_of_homes
 from realestate.simulator.linkage import Shown, pairs
+from realestate.storage import Batch, open_store
 
 #: A seed that the parameters were not trained on.
 SEED = 777
@@ -24,6 +31,10 @@ LISTINGS = 100_000
 PORTALS = 4
 #: Splink compares more and slower: it gets a part of the listings.
 SPLINK_LISTINGS = 20_000
+#: Listings that are new in a run.
+NEW = 1_000
+#: Listings that are written at a time.
+TOGETHER = 1_000
 
 Homes = Iterable[Sequence[Name]]
 
@@ -52,6 +63,7 @@ def measures(context: Context) -> Iterator[Measure]:
     yield _beside(
         "recall of decidable pairs", "of them", Goal(minimum=0.9), ours.decidable_recall, "exact key", decidable
     )
+    yield from _new_ones(context, shown)
     if find_spec("splink") is None:
         print("Splink is not measured: it is not installed", file=sys.stderr)
     else:
@@ -130,6 +142,29 @@ def _beside_splink(context: Context) -> Iterator[Measure]:
         other.block_precision,
     )
     yield _beside(f"recall, {name}", "of true pairs", Goal(), ours.recall, "Splink", other.recall)
+
+
+def _new_ones(context: Context, shown: Sequence[Shown]) -> Iterator[Measure]:
+    """A run over all listings of a database, and one after 1,000 new ones came."""
+    new = context.sized(NEW, least=100)
+    listings = [clean(each.listing) for each in shown]
+    Random(SEED).shuffle(listings)
+    with database(context, "bench_homes") as empty, closing(open_store(empty.url)) as store:
+        store.migrate()
+        for some in pieces(listings[new:]):
+            store.write(Batch([(each, "bench") for each in some]))
+        whole, _ = _timed(lambda: [[str(build(store).homes)]])
+        store.write(Batch([(each, "bench") for each in listings[:new]]))
+        seconds, _ = _timed(lambda: [[str(build(store).homes)]])
+    name = f"{new:,} new listings among {len(listings):,}, in PostgreSQL"
+    yield Measure(
+        name=name, value=seconds, unit="s", goal=Goal(maximum=2), peer="a run over all listings", peer_value=whole
+    )
+
+
+def pieces(listings: Sequence[Listing]) -> Iterator[Sequence[Listing]]:
+    for at in range(0, len(listings), TOGETHER):
+        yield listings[at : at + TOGETHER]
 
 
 def _timed(act: Callable[[], Homes]) -> tuple[float, list[Sequence[Name]]]:

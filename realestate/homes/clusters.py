@@ -12,6 +12,9 @@ from realestate.homes.vetoes import vetoes
 SIZE_LIMIT = 30
 #: Two likenesses of one listing to listings that contradict each other are doubtful if their log odds are so close.
 MARGIN = 2.0
+#: Two adverts of one home are at least so likely the same, each with each: more than two flats of one block
+#: (`linkage.BLOCK_LIMIT`).
+ALIKE = 0.35
 
 Name = str
 """A listing: `portal/ref`."""
@@ -93,7 +96,7 @@ def _cluster(
 ) -> tuple[list[list[Name]], list[Link]]:
     member_of = {name: name for name in names}
     groups = {name: [name] for name in names}
-    alike = {(link.a, link.b) for link in near} | set(joined)
+    alike = {(link.a, link.b) for link in near if link.score > ALIKE} | set(joined)
 
     def unite(a: Name, b: Name) -> None:
         one, other = member_of[a], member_of[b]
