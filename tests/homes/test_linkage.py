@@ -293,12 +293,12 @@ def measured(shown: list[Shown], change: Callable[[Facts], Facts] = lambda each:
 
 
 def test_homes_are_right_on_an_unseen_seed(unseen: list[Shown]) -> None:
-    """docs/homes.md has the figures of 100,000 listings, and the goals that are not reached yet."""
+    """docs/homes.md has the figures of 20,000 listings. Here a block has so few pairs that one wrong floor is a percent."""
     found = measured(unseen)
-    assert found.precision >= 0.985
-    assert found.block_precision >= 0.93
-    assert found.recall >= 0.70
-    assert found.decidable_recall >= 0.74
+    assert found.precision >= 0.99
+    assert found.block_precision >= 0.96
+    assert found.recall >= 0.75
+    assert found.decidable_recall >= 0.85
     assert found.pairs > 1_000
 
 
