@@ -293,7 +293,7 @@ def measured(shown: list[Shown], change: Callable[[Facts], Facts] = lambda each:
 
 
 def test_homes_are_right_on_an_unseen_seed(unseen: list[Shown]) -> None:
-    """docs/homes.md has the figures of 20,000 listings. Here a block has so few pairs that one wrong floor is a percent."""
+    """docs/homes.md has the figures of 20,000 listings. Here are so few pairs in blocks that one wrong floor counts."""
     found = measured(unseen)
     assert found.precision >= 0.99
     assert found.block_precision >= 0.96
