@@ -37,7 +37,7 @@ class Followed:
 Link = Callable[[FullStore], object]
 """Finds out of which homes new adverts are."""
 #: Events of an advert that say nothing new if another advert of its home is on the market and matches too.
-_OF_THE_HOME = ("listed", "relisted", "delisted")
+_OF_THE_HOME = ("listed", "relisted")
 _ON_THE_MARKET = ("active", "reserved")
 
 
@@ -110,7 +110,7 @@ class Follower:
                     yield search, numbered, found
 
     def _is_known(self, search: Search, event: Event, facts: Facts, now: datetime) -> bool:
-        """Whether another advert of the same home is on the market and matches: then this one only came or left too.
+        """Whether another advert of the same home is on the market and matches: then this one only came too.
 
         Of two adverts that came at the same time, the first one counts."""
         if event.type not in _OF_THE_HOME or (home := self.store.home_of(event.portal, event.ref)) is None:

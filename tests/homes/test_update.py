@@ -14,7 +14,7 @@ from realestate.homes import pairs, update
 from realestate.homes.build import build
 from realestate.homes.facts import facts_of_all
 from realestate.homes.linkage import cluster
-from realestate.items import Gone, Listing
+from realestate.items import Listing
 from realestate.pipelines.clean import clean
 from realestate.simulator import truth_of_homes
 from realestate.storage import FullStore, open_store
@@ -159,11 +159,11 @@ def test_a_listing_that_leaves_the_market_changes_its_home(store: FullStore) -> 
     build(store)
     (home,) = store.homes()
     assert home.is_active
-    store.write(batch(Gone(portal="bina", ref="1", url="http://bina.test/1", evidence="404", detail="status 404")))
+    written(store, replace(advert("1"), status="sold"))
     build(store)
     (home,) = store.homes()
     assert home.is_active, "the other advert is on the market"
-    store.write(batch(Gone(portal="tap", ref="2", url="http://tap.test/2", evidence="404", detail="status 404")))
+    written(store, replace(advert("2", "tap"), status="sold"))
     build(store)
     (home,) = store.homes()
     assert not home.is_active

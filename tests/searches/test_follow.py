@@ -13,7 +13,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from realestate.homes.build import build
-from realestate.items import Gone
 from realestate.monitoring.channels import Channels, NotAccepted
 from realestate.monitoring.delivery import Sender
 from realestate.pipelines.clean import clean
@@ -82,12 +81,6 @@ def test_a_home_is_told_once_and_not_each_advert_of_it(any_store: FullStore, rec
     assert any_store.home_of("tap", "3") == any_store.home_of("bina", "0")
     send(any_store)
     assert received(receiver) == [("flats", "listed", "1")]
-    any_store.write(batch(Gone(portal="bina", ref="1", url="http://bina.test/1", evidence="404", detail="status 404")))
-    follower.follow()
-    any_store.write(batch(Gone(portal="tap", ref="2", url="http://tap.test/2", evidence="404", detail="status 404")))
-    follower.follow()
-    send(any_store)
-    assert received(receiver)[1:] == [("flats", "delisted", "2")]
 
 
 def test_two_searches_of_one_address_tell_it_once(any_store: FullStore, receiver: Receiver) -> None:
