@@ -23,21 +23,29 @@ class Outage:
         self.clock = clock
         self._since: float | None = None
         self._ended_at: float | None = None
+        self._failed_at: float | None = None
+        """The first failure after the last success."""
         self._failures = 0
 
     @property
     def is_away(self) -> bool:
         return self._since is not None
 
-    def failed(self, what: str, error: BaseException | str, failures: int = 1) -> None:
-        """A call failed because the server is away. `failures` is how often the same call has failed in a row."""
+    def failed(self, what: str, error: BaseException | str, failures: int | None = None) -> None:
+        """A call failed because the server is away. `failures` is how often the same call has failed in a row, None if
+        it is not repeated at once.
+
+        One failure of a call that is repeated is no outage: connections that were idle during a restart of the server,
+        or that something between closed, break at their next use, also hours later. The next try opens a new one."""
         self._failures += 1
         now = self.clock()
-        if self._since is not None:
+        if self._failed_at is None:
+            self._failed_at = now
+        if self._since is not None or failures == 1:
             return
-        if failures < 2 and self._ended_at is not None and now - self._ended_at < SETTLE_SECONDS:
+        if failures is None and self._ended_at is not None and now - self._ended_at < SETTLE_SECONDS:
             return
-        self._since = now
+        self._since = self._failed_at
         logger.warning(
             "%s: %s is not available while %s: %s; trying again",
             self.away,
@@ -49,21 +57,22 @@ class Outage:
 
     def succeeded(self, asked_at: float) -> None:
         """A call succeeded that began at this time of the clock. Calls from before the outage say nothing."""
-        if self._since is None or asked_at < self._since:
+        if self._failed_at is None or asked_at < self._failed_at:
             return
-        now = self.clock()
-        seconds = now - self._since
-        self._since = None
-        self._ended_at = now
+        since, failures = self._since, self._failures
+        self._since = self._failed_at = None
+        self._failures = 0
+        if since is None:
+            return
+        self._ended_at = now = self.clock()
         logger.warning(
             "%s: %s is available again after %.1f s; %d calls failed",
             self.back,
             self.server,
-            seconds,
-            self._failures,
+            now - since,
+            failures,
             extra=WHOLE_PROCESS,
         )
-        self._failures = 0
 
 
 #: All portals of a process use the same two servers.

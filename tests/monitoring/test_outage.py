@@ -74,6 +74,30 @@ def test_a_connection_from_before_that_breaks_after_the_end_is_no_new_outage(
     assert first_words(caplog)[2:] == ["queue/redis_away", "queue/redis_back", "queue/redis_away"]
 
 
+def test_idle_connections_that_break_long_after_the_end_are_no_new_outage(
+    redis: Outage, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    redis.failed("taking", "refused", 1)
+    clock.now += 1
+    redis.failed("taking", "refused", 2)
+    redis.succeeded(clock.now)
+    clock.now += 3600
+    for _ in range(9):
+        redis.failed("taking", "Connection closed by server.", 1)
+    clock.now += 0.1
+    redis.succeeded(clock.now)
+    assert first_words(caplog) == ["queue/redis_away", "queue/redis_back"]
+    clock.now += 3600
+    redis.failed("taking", "refused", 1)
+    clock.now += 0.1
+    redis.failed("taking", "refused", 2)
+    clock.now += 5
+    redis.succeeded(clock.now)
+    assert caplog.records[-1].getMessage() == (
+        "queue/redis_back: Redis is available again after 5.1 s; 2 calls failed"
+    ), "it counts from the first failure of this outage"
+
+
 def test_the_calls_of_a_worker_use_it(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(outage, "REDIS", Outage("Redis", "queue/redis_away", "queue/redis_back"))
     left = 3
