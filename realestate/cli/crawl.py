@@ -68,16 +68,23 @@ class CrawlOutcome:
     """Listings that were gone, and that this crawl found on the market again."""
     quarantined: int
     dead: int
+    """Requests of this crawl that were given up."""
     pages: int
     seconds: float
     logs: Path
     stopped: str = ""
     """Why the crawl stopped before its end."""
+    job: str = ""
+    """The job's id; empty if the crawl only went on with seeds that somebody pushed."""
+    error: str = ""
+    """Why the job failed, such as that no page could be read."""
+    unmatched: str = ""
+    """The scope, if no listing was found that matches it."""
 
     @property
     def failed(self) -> bool:
         """Whether it stopped before its end, or got nothing but errors."""
-        return not self.finished or (self.dead > 0 and not self.new and not self.kept)
+        return not self.finished or bool(self.error)
 
 
 def crawl(
@@ -89,7 +96,7 @@ def crawl(
     operation: OperationOption = None,
     type: TypeOption = None,
     city: CityOption = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Fetch at most this many listings.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Stop after this many listings.")] = None,
     mode: ModeOption = Mode.full,
     workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     json: JsonFlag = False,
@@ -97,6 +104,7 @@ def crawl(
     """Crawl one portal on this machine and show the progress. If it was stopped, the same command continues it."""
     from realestate.cli import terminal
 
+    job_desk.check_is_name(portal, "crawl")
     order = job_desk.read_checked(
         {
             "portal": portal,
@@ -172,8 +180,11 @@ def _crawl(order: "JobOrder", *, workers: int, show: "Callable[[Progress], None]
         stored_before = _stored(addresses.store_url, portal)
         with closing(open_store(addresses.store_url)) as store:
             desk = JobDesk(store, server, settings.SIMULATOR_URL)
-            if before.finished or not _is_waiting(order, desk.unfinished(portal), is_narrow=is_narrow):
-                desk.submit(order)
+            unfinished = desk.unfinished(portal)
+            if before.finished or not _is_waiting(order, unfinished, is_narrow=is_narrow):
+                job = desk.submit(order).job
+            else:
+                job = next((each.job for each in unfinished), "")
         env = environment.changed(REDIS_URL=addresses.redis_url, STORE_URL=addresses.store_url)
         running = local.start_workers([portal], workers, env, logs)
         try:
@@ -183,6 +194,8 @@ def _crawl(order: "JobOrder", *, workers: int, show: "Callable[[Progress], None]
         stored = _stored(addresses.store_url, portal, stored_before.last_event)
         on_market, gone = _on_market_and_gone(addresses.store_url, portal)
         after = look(server, portal)
+        with closing(open_store(addresses.store_url)) as store:
+            state = JobDesk(store, server, settings.SIMULATOR_URL).show(job, portal) if job else None
     return CrawlOutcome(
         portal=portal,
         finished=ending == "finished",
@@ -200,7 +213,22 @@ def _crawl(order: "JobOrder", *, workers: int, show: "Callable[[Progress], None]
         seconds=latest.seconds,
         logs=logs,
         stopped="" if ending == "finished" else why_stopped(after.rate_limit),
+        job=job,
+        error=_error_of(state),
+        unmatched=str(order.scope).replace(";", ", ") if _found_nothing(state, stored) else "",
     )
+
+
+def _error_of(state: "JobState | None") -> str:
+    return (state.reason or "it failed") if state is not None and state.state == "failed" else ""
+
+
+def _found_nothing(state: "JobState | None", stored: "Stored") -> bool:
+    """Whether the job certainly found no listing that it wants: its searches showed none, or none was ever stored."""
+    if state is None or state.state != "finished" or state.mode != "full":
+        return False
+    listings = state.pages.get("extract")
+    return listings is None or not listings.found or not stored.listings
 
 
 def _is_waiting(order: "JobOrder", unfinished: "Sequence[JobState]", *, is_narrow: bool) -> bool:
@@ -293,19 +321,27 @@ def _in_all(outcome: CrawlOutcome) -> str:
 
 
 def _print_outcome(outcome: CrawlOutcome) -> None:
+    from realestate.cli.terminal import counted
+
     if outcome.resumed:
-        print(f"resumed: {outcome.resumed} requests were waiting")
+        print(f"resumed: {counted(outcome.resumed, 'request')} were waiting")
     print(
-        f"{outcome.portal}: {outcome.new} new listings, {outcome.price_changed} price changed,"
+        f"{outcome.portal}: {counted(outcome.new, 'new listing')}, {outcome.price_changed} price changed,"
         f" {outcome.gone_now} gone, {outcome.returned} returned"
     )
     print(
-        f"{_in_all(outcome)}; {outcome.pages} pages in {outcome.seconds:.0f} s, {outcome.quarantined} in quarantine,"
-        f" {outcome.dead} dead letters"
+        f"{_in_all(outcome)}; {counted(outcome.pages, 'page')} in {outcome.seconds:.0f} s,"
+        f" {outcome.quarantined} in quarantine, {counted(outcome.dead, 'dead letter')}"
     )
+    if outcome.unmatched:
+        print(f"no listing was found that matches {outcome.unmatched}")
     if outcome.stopped:
         print(f"{outcome.portal} is {outcome.stopped}")
         print("the same command tries again at once; the requests are kept")
-    elif outcome.failed:
-        print(f"nothing was stored; `realestate deadletters list {outcome.portal}` shows why")
+    elif outcome.error:
+        print(f"failed, {outcome.error}; `realestate deadletters list {outcome.portal}` shows why")
+    elif outcome.dead:
+        print(f"`realestate deadletters list {outcome.portal}` shows which pages were given up, and why")
+    if outcome.quarantined:
+        print(f"`realestate quarantine list --portal {outcome.portal}` shows what is wrong with those listings")
     print(f"logs of the workers: {outcome.logs}")

@@ -35,7 +35,9 @@ def run(app: typer.Typer) -> int:
             print(message)  # a command group without a command: print its help
             return 2
         message = message.replace("Value error, ", "")  # what the library for options puts before each of its reasons
-        return _print_error(message.partition("\n")[0], getattr(error, "exit_code", 1))
+        return _print_error(
+            message.partition("\n")[0].rstrip(".") + _where_to_look(error), getattr(error, "exit_code", 1)
+        )
     except UsageError as error:
         return _print_error(str(error), 2)
     except Exception as error:
@@ -43,6 +45,15 @@ def run(app: typer.Typer) -> int:
         if line is None:
             raise
         return _print_error(line, 1)
+
+
+def _where_to_look(error: typer.TyperException) -> str:
+    """The help of the command whose arguments are wrong."""
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return ""
+    command = context.command_path.removeprefix(context.find_root().command_path)
+    return f"; see `realestate{command} --help`"
 
 
 def print_warning(text: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from realestate.cli.connections import Addresses
@@ -73,6 +74,22 @@ def check(order: "JobOrder", simulator: str | None) -> "CheckedOrder":
 
     check_portals([order.portal])
     return checked(lambda: check_order(order, simulator))
+
+
+def check_is_name(portal: str, command: str) -> None:
+    """A UsageError if a URL was given in the place of the portal's name: it says what to type."""
+    from realestate.cli.errors import UsageError
+    from realestate.jobs.work import portal_of_url
+
+    if "://" not in portal:
+        return
+    name = portal_of_url(portal)
+    if name:
+        raise UsageError(f"the name of the portal comes first: `realestate {command} {name} '{portal}'`")
+    raise UsageError(
+        f"no portal reads {urlsplit(portal).netloc}: `realestate portals` lists the sites, and"
+        " `realestate portal new --help` says how to add one"
+    )
 
 
 def say_what_is_checked_later(portal: str, parts: Sequence[str]) -> None:

@@ -345,9 +345,11 @@ def print_parts(parts: "Sequence[Part]") -> None:
 
 
 def print_submitted(submitted: "Submitted") -> None:
+    from realestate.cli.terminal import counted
+
     if submitted.is_new:
         print(
-            f"job {submitted.job}: {submitted.seeds} seeds for {submitted.portal};"
+            f"job {submitted.job}: {counted(submitted.seeds, 'seed')} for {submitted.portal};"
             f" `realestate jobs show {submitted.job} --watch` shows the progress"
         )
     else:

@@ -26,7 +26,7 @@ def submit(
         str, typer.Option(help="full, sweep, incremental or refresh; see `realestate crawl --help`.")
     ] = "full",
     priority: Annotated[int, typer.Option(help="A higher number comes sooner.")] = 0,
-    limit: Annotated[int | None, typer.Option(min=1, help="Fetch at most this many listings.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Stop after this many listings.")] = None,
     deadline: Annotated[str | None, typer.Option(help="Cancel the job after this time, such as 90m or 2h.")] = None,
     key: Annotated[
         str | None, typer.Option(help="A name for the job: submitting it again with the same key is the same job.")
@@ -59,6 +59,7 @@ def submit(
         "page_size": page_size,
         "then": [_follower(each) for each in then or ()] or None,
     }
+    job_desk.check_is_name(portal, "submit")
     order = job_desk.read_checked(fields)
     job_desk.check(order, settings.SIMULATOR_URL)  # also where no fleet runs: a wrong argument is named first
     with job_desk.running_desk() as desk:

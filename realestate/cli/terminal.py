@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WIDTH_OF_A_PIPE = 10_000
 
 console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_PIPE)
-_progress_console = Console(stderr=True)
+_progress_console = Console(stderr=True, width=None if sys.stderr.isatty() else _WIDTH_OF_A_PIPE)
 #: Between two columns.
 _GAP = "  "
 #: If the other columns take at most this share of a line, a long last column stays beside them.
@@ -87,6 +87,11 @@ def columns(
     return lines
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 page`, `1,200 pages`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def number_table(first: str, *numbers: str) -> Table:
     """A table whose first column is text, and whose other columns are numbers."""
     table = Table()
@@ -122,7 +127,7 @@ def _progress_lines() -> Callable[["CrawlProgress"], None]:
             return
         last = time.monotonic()
         portals = (
-            f"{portal} {progress.total(portal, 'pages')} pages, {progress.total(portal, 'stored')} stored,"
+            f"{portal} {counted(progress.total(portal, 'pages'), 'page')}, {progress.total(portal, 'stored')} stored,"
             f" {state.waiting} waiting"
             for portal, state in progress.states.items()
         )

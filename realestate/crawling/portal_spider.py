@@ -288,6 +288,9 @@ class PortalSpider(SearchSpider):
         filter = response.meta.get("filter")
         return not filter or Scope.parse(filter).includes(listing, self.site_filters())
 
+    def checks_scope_of_pages(self, meta: Mapping[str, Any]) -> bool:
+        return not Scope.parse(meta.get("filter", "")).parts().keys() <= self.site_filters()
+
     async def validators_of(self, items: Sequence[Any]) -> Mapping[str, dict[str, Any]]:
         """Without the listings whose contacts are wanted and not stored, and those whose rent period has changed:
         these pages are fetched whole. With FEEDS (`scrapy crawl … -o file`) all are: a page that is not transferred
@@ -322,6 +325,9 @@ class PortalSpider(SearchSpider):
         async for each in super().read_page(response, **hints):
             if isinstance(each, Listing) and not self._is_wanted(each, response):
                 self.crawler.stats.inc_value("listing/out_of_scope")
+                continue
+            if isinstance(each, Listing) and not await self.takes(each.ref, response):
+                self.crawler.stats.inc_value("listing/over_limit")
                 continue
             if isinstance(each, Gone) and response.request is not None:
                 await self.seed_reader.open_job(response.request)  # which listings are gone is decided when a job ends

@@ -193,22 +193,24 @@ class SearchReader:
             yield item
         if "limit" in meta:
             links = list({link.ref: link for link in links}.values())  # a promoted result is on the page twice
-            links = links[: await self._granted(len(links), response)]
-        validators = await self.spider.validators_of(links)
+            links = await self._within_limit(links, response)
+        validators = {} if self.spider.checks_scope_of_pages(meta) else await self.spider.validators_of(links)
         for link in links:
             request = self.spider.requests.for_item(link.url, link.carried, validators.get(link.ref))
             if isinstance(link, Found) and link.card is not None:
                 request.meta["card"] = [link.ref, link.card]  # stored with the page: see `pipelines.store`
             yield request
 
-    async def _granted(self, wanted: int, response: Response) -> int:
-        """How many of the items that this page shows the job may fetch."""
+    async def _within_limit(self, links: list[Any], response: Response) -> list[Any]:
+        """Those of the items that a search page shows whose pages the job may fetch."""
         meta = response.meta
-        granted, _ = await self.spider.fleet.grant(meta["job"], search_of(response), wanted, meta["limit"])
-        return granted
+        if self.spider.checks_scope_of_pages(meta):
+            return links if await self._left_of_limit(response) else []
+        granted, _ = await self.spider.fleet.grant(meta["job"], search_of(response), len(links), meta["limit"])
+        return links[:granted]
 
     async def _left_of_limit(self, response: Response) -> int:
-        """How many items the job may still fetch."""
+        """How many items the job may still take."""
         meta = response.meta
         _, left = await self.spider.fleet.grant(meta["job"], search_of(response), 0, meta["limit"])
         return left

@@ -18,6 +18,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.utils.url import url_is_from_any_domain
 from scrapy_redis.spiders import RedisSpider
 from twisted.python.failure import Failure
 
@@ -314,6 +315,14 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         return url
 
     @classmethod
+    def handles_request(cls, request: Request) -> bool:
+        """Scrapy asks, to find the spider of a URL. Scrapy itself does not find that of a site with a port."""
+        url = urlsplit(request.url)
+        if url.port is None or url.port != urlsplit(cls.site).port:
+            return bool(super().handles_request(request))
+        return url_is_from_any_domain(f"{url.scheme}://{url.hostname}", cls.allowed_domains)
+
+    @classmethod
     def search_url(cls, url: str) -> str:
         """The URL under which the spider reads the search of a seed. Raises BadSeed."""
         return url if sitemaps.is_sitemap_url(url) else cls.search_from_browser(url)
@@ -425,6 +434,19 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
                 yield each
 
     # ----- what happens to an item's page
+
+    def checks_scope_of_pages(self, meta: Mapping[str, Any]) -> bool:
+        """Whether only an item's page shows whether the job wants it. Then the job's limit counts the items that were
+        found to be wanted (`takes`), and every page is fetched whole."""
+        return False
+
+    async def takes(self, ref: str, response: Response) -> bool:
+        """Whether the limit of the job, if it has one that counts wanted items, has room for this one."""
+        meta = response.meta
+        if "limit" not in meta or not self.checks_scope_of_pages(meta):
+            return True
+        granted, _ = await self.fleet.grant(meta["job"], f"item:{ref}", 1, meta["limit"])
+        return granted > 0
 
     async def read_page(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
         """The callback of an item's page. Queued requests refer to it by this name."""

@@ -209,6 +209,7 @@ def _running(
     seconds = ((concluded_at or now) - started_at).total_seconds() if started_at else 0.0
     rate = round(done / seconds, 3) if done and seconds > 0 else None
     state = _name(order, record, found)
+    failure = why_failed(found) if state == "failed" else None
     return JobState(
         job=known.job,
         portal=known.portal,
@@ -221,7 +222,7 @@ def _running(
         started_at=started_at,
         ended_at=concluded_at,
         deadline_at=order.deadline_at if order else None,
-        reason=(order.reason if order else None) or (record.reason if record else None),
+        reason=(order.reason if order else None) or failure or (record.reason if record else None),
         complete=record.complete if record else None,
         verdict=record.verdict if record else None,
         pages=pages,

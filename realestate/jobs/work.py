@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
+from scrapy import Request
 from scrapy.addons import AddonManager
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
@@ -56,6 +57,15 @@ def why_refused(portal: str, url: str, simulator: str | None, *, any_page: bool 
 def spider_class(portal: str) -> Any:
     """Raises KeyError if there is no such portal, or if its file cannot be imported."""
     return _loader().load(portal)
+
+
+def portal_of_url(url: str) -> str | None:
+    """The portal to whose site the URL belongs; None if there is none, or the text is no URL."""
+    try:
+        names = _loader().find_by_request(Request(url))
+    except ValueError:
+        return None
+    return min(names, default=None)
 
 
 def why_unknown(portal: str) -> str | None:

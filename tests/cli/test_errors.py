@@ -151,6 +151,13 @@ def test_an_expected_error_is_one_line_that_says_what_failed(
         ),
         (["crawl", "immoweb", "https://www.immoweb.be/en/search/castle/for-sale"], "an unknown kind of search"),
         (["crawl", "bina", "https://bina.az/kiraye?colour=red"], "unknown filter colour=red"),
+        (
+            ["crawl", "https://www.immoweb.be/en/search/house/for-sale"],
+            "`realestate crawl immoweb 'https://www.immoweb.be/en/search/house/for-sale'`",
+        ),
+        (["crawl", "https://homes.example/1"], "no portal reads homes.example: `realestate portals` lists the sites"),
+        (["crawl"], "Missing argument 'portal'; see `realestate crawl --help`"),
+        (["portal", "record", "emlak", "x"], "Missing option '--as'; see `realestate portal record --help`"),
         (["work", "nowhere"], "nowhere"),
         (["demo", "--listings", "-5"], "--listings"),
         (["simulate", "--port", "x"], "--port"),

@@ -4,8 +4,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from realestate.cli import app
+from realestate.cli import app, terminal
 from realestate.cli.terminal import columns, print_columns
+from realestate.jobs.fleet import State
+from realestate.jobs.local import Progress
+from realestate.queue.rate_limit import RateLimit
 
 GROUPS = [
     name
@@ -23,6 +26,22 @@ def test_a_help_page_cuts_no_sentence_and_fits_80_columns(words: list[str]) -> N
     assert len(commands) > 3
     assert [line for line in commands if line.endswith(("...", "…"))] == []
     assert max(map(len, commands)) <= 80
+
+
+def test_progress_that_is_no_terminal_is_one_line_however_many_portals(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "_LINE_SECONDS", 0.0)
+    waiting = State(seeds=1, ready=0, delayed=0, in_flight=0, dead=0, open_jobs=0, rate_limit=RateLimit(), workers={})
+    names = [f"portal{number}" for number in range(12)]
+    with terminal.crawl_progress() as show:
+        show(Progress(dict.fromkeys(names, waiting), 5.0))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert all(f"{name} 0 pages, 0 stored, 1 waiting" in line for name in names)
+
+
+def test_a_number_and_its_noun_agree() -> None:
+    assert [terminal.counted(number, "page") for number in (0, 1, 1200)] == ["0 pages", "1 page", "1,200 pages"]
 
 
 def test_columns_that_fit_stay_side_by_side() -> None:

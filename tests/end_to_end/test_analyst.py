@@ -51,6 +51,44 @@ def test_she_asks_for_a_place_and_gets_just_that(laptop: dict[str, str], simulat
     assert simulated.by_kind("immoweb")["listing"] == len(wanted)
 
 
+def test_a_limit_counts_what_matches_where_the_site_cannot_search_by_it(
+    laptop: dict[str, str], simulate: Simulate
+) -> None:
+    simulated = simulate(200)
+    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
+    matching = [
+        row["ref"]
+        for row in simulated.truth("emlak")
+        if row["operation"] == "rent" and row["property_type"] == "apartment"
+    ]
+    limit = 10
+    assert limit < len(matching) < 100, "most pages must be of other homes, and there must be enough"
+    scope = ["--operation", "rent", "--type", "apartment", "--limit", str(limit)]
+    done = run(env, "crawl", "emlak", *scope)
+    assert done.returncode == 0, done.stderr
+    assert "emlak cannot search by operation or type" in done.stderr
+    rows = run(env, "db", "--", "--tuples-only", "--no-align", "--command", "SELECT ref FROM listings").stdout.split()
+    assert len(rows) == limit
+    assert set(rows) <= set(matching)
+    assert simulated.by_kind("emlak")["listing"] < 200, "the search pages after that are not read"
+
+
+def test_a_place_where_nothing_is_found_is_no_silent_success(laptop: dict[str, str], simulate: Simulate) -> None:
+    env = {**laptop, "SIMULATOR_URL": simulate(60).url, "RATE_LIMIT": "0"}
+    done = run(env, "crawl", "immoweb", "--city", "nowhere")
+    assert done.returncode == 0, done.stderr
+    assert "immoweb: 0 new listings, " in done.stdout
+    assert "no listing was found that matches city=nowhere" in done.stdout
+
+    assert run(env, "crawl", "daft", "--limit", "1").stdout.startswith("daft: 1 new listing, ")
+    done = run(env, "crawl", "daft", "--city", "nowhere")  # the site has no such page
+    assert done.returncode == 1, done.stdout
+    assert "failed, no page could be read: 4 dead letters; `realestate deadletters list daft` shows why" in done.stdout
+    (job, *_) = json.loads(run(env, "jobs", "list", "--json").stdout)
+    shown = json.loads(run(env, "jobs", "show", job["job"], "--json").stdout)
+    assert (shown["state"], shown["reason"]) == ("failed", "no page could be read: 4 dead letters")
+
+
 def test_a_portal_that_sends_ban_pages_is_no_dead_end(
     laptop: dict[str, str], simulate_alone: Simulate, tmp_path: Path
 ) -> None:
@@ -81,7 +119,7 @@ def test_a_portal_that_sends_error_pages_is_no_dead_end(laptop: dict[str, str], 
     simulated.weather("emlak", "error_page")
     failed = run(env, "crawl", "emlak")
     assert failed.returncode == 1, failed.stdout
-    assert "nothing was stored; `realestate deadletters list emlak` shows why" in failed.stdout
+    assert "; `realestate deadletters list emlak` shows why" in failed.stdout
     listed = run(env, "deadletters", "list", "emlak")
     assert listed.returncode == 0, listed.stderr
     assert "parse" in listed.stdout

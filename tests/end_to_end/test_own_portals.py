@@ -148,6 +148,20 @@ def test_a_portal_is_written_tested_recorded_checked_and_crawled_outside_the_che
     assert sorted(each["ref"] for each in exported) == ["1001", "1002"]
 
 
+def test_scrapy_finds_the_portal_of_an_address_with_a_port_and_says_what_it_needs(author: Author, site: str) -> None:
+    assert author.realestate("init").code == 0
+    assert author.realestate("portal", "new", "mysite", "--site", site).code == 0
+    here = {"ALLOW_PRIVATE_ADDRESSES": "on", "REDIS_URL": "redis://127.0.0.1:1/0"}
+    done = author.scrapy("parse", "--nocolour", f"{site}/homes/1001", **here)
+    assert done.code == 0, done.err
+    assert "'ref': '1001'" in done.out
+    done = author.scrapy("crawl", "mysite", **here)
+    assert done.code == 1
+    (line,) = done.err.splitlines()
+    assert line.startswith("realestate: STORE_URL is not set")
+    assert "or use `realestate crawl`" in line
+
+
 def test_a_broken_portal_file_is_one_line_and_breaks_no_other_command(author: Author) -> None:
     assert author.realestate("portal", "new", "mysite").code == 0
     portals = author.folder / "portals"
