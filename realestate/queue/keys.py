@@ -39,7 +39,7 @@
 | `{<portal>}:job:<job>` | set | ids of the job that are neither done nor dead letters | until there are none |
 | `{<portal>}:jobs` | zset | jobs by the time of their last change | the newest 1,000 |
 | `{<portal>}:counts:<job>` | hash | numbers of requests pushed, done, retried …, by stage | DUPEFILTER_KEEP_SECONDS |
-| `{<portal>}:limit:<job>` | hash | page -> listings of it that a job with a limit may fetch | DUPEFILTER_KEEP_SECONDS |
+| `{<portal>}:limit:<job>` | hash | page or item -> how many a job with a limit may take | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:open_jobs` | hash | job -> its mode, scope and progress (JSON) | until the job is finished |
 | `{<portal>}:cancelled_jobs` | zset | cancelled jobs by time: nothing of theirs is enqueued | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:removed_jobs` | set | cancelled jobs of which requests are left | until none is left |
