@@ -31,7 +31,7 @@ PUSHED_TOGETHER = 1_000
 #: Portals of the idle worker, and how long it is watched.
 IDLE_PORTALS = ("bina", "emlak", "immoweb", "lalafo", "tap")
 IDLE_SECONDS = 10.0
-#: Memory counts as back when all but this share is free; it has to be after so many seconds.
+#: Memory counts as back when all but this share is free; it has to be after this many seconds.
 MEMORY_LEFT = 0.05
 BACK_SECONDS = 60.0
 

@@ -27,7 +27,7 @@ WORKER = "worker-7f9c:1:a1b2c3"
 #: What a worker asks for: twice its concurrency (CONCURRENT_REQUESTS).
 TAKEN = 32
 DELAY_SECONDS = 0.005
-#: Where a round is over in half a second, there are so many times as many.
+#: Where a round is over in half a second, there are this many times as many.
 SHORT_ROUNDS = 6
 #: Fingerprints of one command, where they are written for their size alone.
 AT_ONCE = 500_000

@@ -35,7 +35,7 @@ AT_A_TIME = 50_000
 #: Places with weekly figures, and their weeks.
 PLACES = 200
 WEEKS = 104
-#: Each page is asked for so often; the first times are not counted.
+#: Each page is asked for this often; the first times are not counted.
 TIMES = 60
 WARM_UP = 5
 SLOWEST_MS = 100
@@ -122,7 +122,7 @@ def pages(stored: Database, cities: Sequence[str]) -> Mapping[str, Address]:
 
 
 def fill(stored: Database, many: int) -> Sequence[str]:
-    """Store so many listings with their history, and figures of the market. Return the names of the cities."""
+    """Store this many listings with their history, and figures of the market. Return the names of the cities."""
     patterns = min(PATTERNS, many)
     adverts = Adverts(patterns).new(patterns)
     write(stored.store, adverts)

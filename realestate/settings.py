@@ -320,7 +320,7 @@ SNAPSHOTS_WAITING_BYTES = 64 * 1024 * 1024
 
 # --- sweeps ----------------------------------------------------------------------------
 
-#: A sweep reads a listing's own page at least once in so many days, although its search page shows nothing new. Each
+#: A sweep reads a listing's own page at least once in this many days, although its search page shows nothing new. Each
 #: day the same share is read. 0: only if the search page shows something new.
 REREAD_DAYS = number("REREAD_DAYS", 28)
 

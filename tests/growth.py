@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 #: A time that can be measured. Shorter ones are mostly noise.
 MEASURABLE = 0.05
-#: Doubled input may take so many times as long: 2 if it is linear, 4 if it is quadratic.
+#: Doubled input may take this many times as long: 2 if it is linear, 4 if it is quadratic.
 MOST_GROWTH = 3.0
 #: An input that fails is measured again, since the machine may be busy.
 TRIES = 4

@@ -25,7 +25,7 @@ class Variant(NamedTuple):
 
 
 def variants(body: bytes, count: int, random: Random) -> Iterator[Variant]:
-    """Yield so many variants of a page or a JSON document. The same seed gives the same variants."""
+    """Yield this many variants of a page or a JSON document. The same seed gives the same variants."""
     text = body.decode("utf-8")
     ways = _ways_with_json(text) if text.lstrip()[:1] in ("{", "[") else _ways_with_page(text)
     for number in range(count):

@@ -40,7 +40,7 @@ def doc(name: str) -> str:
 
 
 def rows(text: str, columns: int) -> list[list[str]]:
-    """The rows of a Markdown table of so many columns, its head left out."""
+    """The rows of a Markdown table of this many columns, its head left out."""
     found = [[cell.strip() for cell in line.strip("|\n").split(" | ")] for line in text.splitlines() if line[:1] == "|"]
     return [cells for cells in found if len(cells) == columns and not set(cells[0]) <= set("-|")][1:]
 

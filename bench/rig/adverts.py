@@ -9,7 +9,7 @@ from realestate.simulator.world import World
 from realestate.storage.history import altered
 
 SEED = 11
-#: Different ones: texts, prices and places repeat themselves after so many.
+#: Different ones: texts, prices and places repeat themselves after this many.
 DIFFERENT = 1_000
 #: The number of the first, less one.
 FIRST_REF = 30_000_000

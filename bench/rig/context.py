@@ -47,7 +47,7 @@ class Context:
         self.server.flushall()
 
     def keep_no_log(self) -> None:
-        """Where memory is measured, or so much is written that the log would fill the disk."""
+        """Where memory is measured, or this much is written that the log would fill the disk."""
         self.server.config_set("appendonly", "no")
 
     def memory(self) -> int:

@@ -42,7 +42,7 @@ class Crawled:
 
 @contextmanager
 def simulated(context: Context, listings: int) -> Iterator[Callable[[float], Crawled]]:
-    """A function that crawls the listings of the portal once, with so many seconds of delay to Redis."""
+    """A function that crawls the listings of the portal once, with this many seconds of delay to Redis."""
     with simulator_process(context.folder / "simulator.log", listings, SEED) as simulator:
         yield lambda delay_seconds: _crawl(context, simulator, delay_seconds)
 

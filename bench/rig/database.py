@@ -70,7 +70,7 @@ class Database:
         self.ask(_EMPTY)
 
     def fill(self, count: int) -> None:
-        """Fill the table quickly with about so many listings."""
+        """Fill the table quickly with about this many listings."""
         with self.transaction() as cursor:
             cursor.execute(_MULTIPLY, {"count": count})
         self.analyze()

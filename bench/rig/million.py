@@ -103,7 +103,7 @@ _INDEXES = """
 
 
 def fill(stored: Database, many: int) -> list[str]:
-    """Store so many listings with their history, and the patterns. Return the names of the cities.
+    """Store this many listings with their history, and the patterns. Return the names of the cities.
 
     The summaries are made at once, and their indexes after them: with one write for each listing it takes ten times as
     long.

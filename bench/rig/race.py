@@ -17,7 +17,7 @@ from bench.rig.site import Site
 
 #: Short enough for a crawl of seconds, long enough not to disturb it.
 LOOK_SECONDS = 0.05
-#: A crawl that makes no request for so long, while pages are left, is stuck.
+#: A crawl that makes no request for this long, while pages are left, is stuck.
 STUCK_SECONDS = 60.0
 
 

@@ -37,7 +37,7 @@ class Site:
         return Seen(found["requests"], found["by_kind"]["listing"])
 
     def takes(self, seconds: float) -> None:
-        """Delay every response by so many seconds from now on."""
+        """Delay every response by this many seconds from now on."""
         self._ask("POST", f"/_latency/{self.portal}", msgspec.json.encode({"seconds": seconds}))
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ PortalOfJobOption = Annotated[
 ]
 #: How often `--watch` looks.
 WATCH_SECONDS = 1.0
-#: A beginning of an id is compared with so many ids, the newest.
+#: The beginning of an id is looked up among this many ids, the newest.
 MANY = 100_000
 
 

@@ -21,7 +21,7 @@ def market(
     place: Annotated[str, typer.Argument(help="A country (AZ), a city, or city/district; accents need not be typed.")],
     operation: Annotated[str, typer.Option(help="sale or rent.")] = "sale",
     type: Annotated[str, typer.Option(help="The kind of property.")] = "apartment",
-    weeks: Annotated[int, typer.Option(min=1, max=520, help="So many weeks, up to the last one that is over.")] = 26,
+    weeks: Annotated[int, typer.Option(min=1, max=520, help="How many weeks, up to the last one that is over.")] = 26,
     build: Annotated[bool, typer.Option("--build/--no-build", help="Bring the figures up to date first.")] = True,
     again: Annotated[bool, typer.Option("--again", help="Make the figures of all weeks again.")] = False,
     json: JsonFlag = False,

@@ -14,7 +14,7 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program
 NewestOption = Annotated[int, typer.Option("--limit", min=1, help="At most this many, the newest first.")]
 
 
-#: At most so many ids are shown when a beginning fits several.
+#: At most this many ids are shown when a beginning fits several.
 SHOWN = 5
 
 

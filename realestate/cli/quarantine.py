@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 app = command_group("Listings that failed validation: list, show, release, drop.")
 
-#: A beginning of an id is compared with so many ids, the newest.
+#: The beginning of an id is looked up among this many ids, the newest.
 MANY = 100_000
 RefOption = Annotated[str | None, typer.Option("--ref", help="Only the listing with this id of the portal.")]
 FaultOption = Annotated[str | None, typer.Option("--fault", help="Only with this field or rule among the errors.")]

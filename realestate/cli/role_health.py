@@ -11,7 +11,7 @@ from realestate.cli.exporter import PORT as EXPORTER_PORT
 from realestate.cli.exporter import Part
 from realestate.cli.serve import PORT as WEB_PORT
 
-#: A server that does not respond within so many seconds is not healthy.
+#: A server that does not respond within this many seconds is not healthy.
 WAIT_SECONDS = 10.0
 
 

@@ -108,8 +108,10 @@ def show(name: NameArgument, json: JsonFlag = False) -> None:
 @app.command("test", epilog='Example: realestate search test "cheap 2 rooms" --events 5000')
 def preview(
     name: NameArgument,
-    events: Annotated[int, typer.Option("--events", min=1, max=100_000, help="Look at so many last events.")] = 1000,
-    show: Annotated[int, typer.Option("--show", min=0, help="Print so many of the last messages.")] = 10,
+    events: Annotated[
+        int, typer.Option("--events", min=1, max=100_000, help="How many of the last events to look at.")
+    ] = 1000,
+    show: Annotated[int, typer.Option("--show", min=0, help="How many of the last messages to print.")] = 10,
     json: JsonFlag = False,
 ) -> None:
     """Say which of the last events it would have sent. Send nothing. With --json all messages are printed."""

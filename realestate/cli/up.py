@@ -28,7 +28,7 @@ def up(
         str, typer.Option(help="How many worker processes: a number, or auto, as many as the load needs.")
     ] = "auto",
     most: Annotated[
-        int | None, typer.Option(min=1, help="At most so many with auto; by default what processors and memory allow.")
+        int | None, typer.Option(min=1, help="The most workers with auto; by default what processors and memory allow.")
     ] = None,
 ) -> None:
     """Run workers on this machine until SIGTERM: the dead are started again, and all are drained at the end."""
@@ -103,7 +103,7 @@ def _load(server: "Redis", portals: Sequence[str]) -> "Load | None":
 def autoscale(
     portals: PortalsArgument = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the calculation, not only the number.")] = False,
-    most: Annotated[int, typer.Option(min=1, help="At most so many.")] = 64,
+    most: Annotated[int, typer.Option(min=1, help="The most workers.")] = 64,
     json: JsonFlag = False,
 ) -> None:
     """Print how many workers the fleet needs now. It starts none: `realestate up` and Kubernetes do."""

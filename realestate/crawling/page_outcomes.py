@@ -27,7 +27,7 @@ Stage = Literal["plan", "discover", "extract"]
 GONE_STATUSES = (404, 410)
 #: The spider looks back at this many pages…
 RECENT_PAGES = 20
-#: … and if so many of them were unreadable, the portal has changed its pages: then a page is not fetched twice.
+#: … and if this many of them were unreadable, the portal has changed its pages: then a page is not fetched twice.
 MOST_UNREADABLE = 14
 
 

@@ -58,7 +58,7 @@ def _is_as_stored(sighting: Sighting, known: Known, names: Sequence[str]) -> boo
 def is_due(ref: str, read_at: datetime, now: datetime, days: float) -> bool:
     """Whether a listing's page has to be read again although its search page shows nothing new.
 
-    Each listing has its own moment in every period of so many days. So each day the same share is due, also if all were
+    Each listing has its own moment in every period of `days` days. So each day the same share is due, also if all were
     read on one day. Never, if `days` is 0."""
     if days <= 0:
         return False

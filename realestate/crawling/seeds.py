@@ -54,7 +54,7 @@ class Seed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     scope: Annotated[str, Meta(max_length=200)] = ""
     """What the job covers: "all" means that its seeds together show every listing of the portal."""
     limit: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
-    """The job fetches the pages of so many listings at most; 0 is no limit."""
+    """The job fetches the pages of this many listings at most; 0 is no limit."""
     filter: Annotated[str, Meta(max_length=200)] = ""
     """Which homes are wanted: the text of a `Scope`."""
     pages: Annotated[str, Meta(pattern=r"^([0-9]{1,6}-[0-9]{1,6})?$")] = ""

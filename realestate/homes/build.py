@@ -26,7 +26,8 @@ _REASONS = 8
 #: Contributions to the log odds that are smaller are not kept.
 _LEAST = 0.05
 _SOME = 5_000
-#: So many changed listings are always looked at alone. Of more than a fifth of all, everything is linked again.
+#: Up to this many changed listings are always linked without linking everything again. Beyond it, everything is linked
+#: again if more than a fifth has changed.
 _FEW = 1_000
 #: Changes with the rules of this room that are not in the parameters.
 _RULES = 1

@@ -23,7 +23,7 @@ STATE_SECONDS = 0.25
 LAST_HEARTBEAT_SECONDS = 1.2
 
 
-#: After so many failed tries to fetch a robots.txt, the next ones come too rarely to wait for.
+#: After this many failed tries to fetch a robots.txt, the next ones come too rarely to wait for.
 ROBOTS_FAILURES = 3
 
 Ending = Literal["finished", "stopped"]

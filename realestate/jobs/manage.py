@@ -37,7 +37,7 @@ __all__ = ["JobConflict", "JobDesk", "NoSuchJobId", "Submitted"]
 
 #: Whoever cancels a job and gives no reason.
 CANCELLED_BY_HAND = "cancelled"
-#: A beginning of an id is compared with so many ids, the newest.
+#: The beginning of an id is looked up among this many ids, the newest.
 MANY = 100_000
 
 

@@ -54,7 +54,7 @@ class JobOrder:
         ),
     ] = "full"
     priority: Annotated[int, Meta(description="A higher number comes sooner.", ge=-1000, le=1000)] = 0
-    limit: Annotated[int, Meta(description="Fetch at most so many listings; 0: all.", ge=0, le=1_000_000_000)] = 0
+    limit: Annotated[int, Meta(description="Fetch at most this many listings; 0: all.", ge=0, le=1_000_000_000)] = 0
     deadline: Annotated[
         Annotated[str, Meta(pattern=_DURATION)] | None,
         Meta(description="Cancel the job after this time: a number and s, m, h or d."),

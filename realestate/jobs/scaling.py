@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf
 
-#: The queue is to be emptied within so many seconds, as far as the rate limits allow.
+#: The queue is to be emptied within this many seconds, as far as the rate limits allow.
 HORIZON_SECONDS = 300.0
 #: The share of its capacity that a worker is to use.
 UTILISATION = 0.8
-#: Fewer workers are wanted only if fewer were enough for so long ...
+#: Fewer workers are wanted only if fewer were enough for this long ...
 CALM_SECONDS = 300.0
 #: ... with so much to spare: otherwise a load between two numbers of workers would change them again and again.
 SPARE = 0.1

@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 FIRST_BACKOFF_SECONDS = 1.0
 #: ... up to this.
 LONGEST_BACKOFF_SECONDS = 60.0
-#: A worker that lived for so long starts with the shortest backoff again.
+#: A worker that lived for this long starts with the shortest backoff again.
 HEALTHY_SECONDS = 60.0
 
 
@@ -47,7 +47,7 @@ class WorkerPool:
     """Workers that finish what they have begun."""
 
     def resize(self, wanted: int) -> None:
-        """Have so many workers from now on. Those that are too many finish what they have begun."""
+        """Have this many workers from now on. Workers beyond that number finish what they have begun."""
         while len(self.places) > wanted:
             place = self.places.pop()
             if place.process is not None:

@@ -11,11 +11,11 @@ from realestate.queue.redis_client import BlockingRedisCluster, is_wrong_type
 if TYPE_CHECKING:
     from redis import Redis
 
-#: At most so many keys of each server are looked at, in pieces of SCANNED_AT_ONCE: a big Redis must not slow down
+#: At most this many keys of each server are looked at, in pieces of SCANNED_AT_ONCE: a big Redis must not slow down
 #: `realestate status`.
 MOST_SCANNED = 100_000
 SCANNED_AT_ONCE = 1_000
-#: At most so many keys are named.
+#: At most this many keys are named.
 MOST_NAMED = 20
 _SUFFIX = keys.start_urls("")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from realestate.storage.history import Event
 
-#: A home that comes back within so many days was on the market all the time: it only changed its reference or portal.
+#: A home that comes back within this many days was on the market all the time: it only changed its reference or portal.
 GAP_DAYS = 30
 _ON_THE_MARKET = ("active", "reserved")
 

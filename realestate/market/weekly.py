@@ -13,7 +13,7 @@ from realestate.storage.homes import MarketWeek
 #: A figure of fewer homes is not shown.
 FEWEST = 5
 WEEK = timedelta(days=7)
-#: Homes that were on the market in so many weeks count for the time on the market.
+#: Homes that were on the market in this many weeks count for the time on the market.
 SURVIVAL_WEEKS = 12
 _DAYS_A_MONTH = 365.25 / 12
 _GROUP = ("country", "city", "district", "property_type", "operation", "currency", "rent_period")

@@ -244,11 +244,11 @@ class UsualPages:
 
     #: A page is thin if it is smaller than this share of the usual size ...
     THIN_SHARE = 0.1
-    #: ... once so many pages are known.
+    #: ... once this many pages are known.
     PAGES_FOR_SIZE = 50
-    #: A page without a proper end is truncated if all of at least so many pages before had one.
+    #: A page without a proper end is truncated if all of at least this many pages before had one.
     PAGES_FOR_END = 5
-    #: So many of the last pages are remembered.
+    #: This many of the last pages are remembered.
     WINDOW = 200
 
     def __init__(self) -> None:
@@ -291,11 +291,11 @@ Level = Literal["continue", "slower", "stop"]
 class BanEscalation:
     """What a portal's ban pages lead to: first only another identity, then a lower rate, then a pause."""
 
-    #: So many of the last pages are counted.
+    #: This many of the last pages are counted.
     WINDOW = 20
-    #: With so many ban pages among them the fleet slows down ...
+    #: With this many ban pages among them the fleet slows down ...
     SLOWER = 3
-    #: ... and with so many the portal is paused.
+    #: ... and with this many the portal is paused.
     STOP = 16
 
     def __init__(self) -> None:

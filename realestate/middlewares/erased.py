@@ -18,7 +18,7 @@ from realestate.storage.handle import store_of
 
 logger = logging.getLogger(__name__)
 
-#: A worker that has just started waits so long for the first list of erased listings. The store refuses them anyway.
+#: A worker that has just started waits this long for the first list of erased listings. The store refuses them anyway.
 _FIRST_LIST_SECONDS = 10.0
 
 

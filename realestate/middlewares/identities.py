@@ -119,7 +119,7 @@ def named(user_agent: str, language: str) -> Identity:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """How long an identity is used: so many requests or seconds, whichever ends first."""
+    """How long an identity is used: this many requests or seconds, whichever ends first."""
 
     requests: int = 200
     seconds: float = 1800.0
@@ -149,7 +149,7 @@ class Identities:
         self._used: dict[tuple[str, int, int], int] = {}
 
     def of(self, proxy_id: str, sessions: int, now: float) -> Identity:
-        """The identity for the next request through this proxy, after so many changed sessions.
+        """The identity for the next request through this proxy, after this many changed sessions.
 
         `now` is in seconds, and the same on all workers.
         """

@@ -80,7 +80,7 @@ class Proxy:
         return self.url_after(0)
 
     def url_after(self, sessions: int) -> str | None:
-        """The URL after so many changed sessions: with each one a provider uses another of its addresses."""
+        """The URL after this many changed sessions: with each one a provider uses another of its addresses."""
         if self.address is None or not self.user:
             return self.address
         user = f"{self.user}x{sessions}" if self.has_sessions and sessions else self.user

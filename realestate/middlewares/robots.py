@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 #: A longer Crawl-delay is a mistake, and must not stop the crawl for days.
 MAX_DELAY_SECONDS = 3600.0
-#: After a failed fetch the next one waits so many RETRY_DELAY_SECONDS, and twice as long each further time ...
+#: After a failed fetch the next one waits this many RETRY_DELAY_SECONDS, and twice as long each further time ...
 FIRST_WAIT = 5
 #: ... up to this.
 MAX_WAIT_SECONDS = 900.0
@@ -103,7 +103,7 @@ def robots_text(status: int, body: bytes, ban_kind: str | None = None) -> bytes 
 
 
 def wait_seconds(failures: int, retry_seconds: float) -> float:
-    """How long the next fetch waits after so many failed ones in a row."""
+    """How long the next fetch waits after this many failed ones in a row."""
     return min(FIRST_WAIT * retry_seconds * 2.0 ** min(failures - 1, 30), MAX_WAIT_SECONDS)
 
 
@@ -116,16 +116,16 @@ LOOK_AGAIN_MS = 250
 #: A request that waits for another worker's fetch waits as long as the fetch has lasted already, so that a thousand
 #: requests that wait for minutes do not occupy the queue; but not longer than this.
 LONGEST_LOOK_AGAIN_SECONDS = 15.0
-#: If Redis does not reply for so long, the worker goes on with the rules that it knows.
+#: If Redis does not reply for this long, the worker goes on with the rules that it knows.
 REDIS_SECONDS = 2.0
 #: A slower response to robots.txt counts as none.
 TIMEOUT_SECONDS = 15
 MAX_REDIRECTS = 5
-#: A request waits RETRY_TIMES plus so many times for a robots.txt that cannot be fetched.
+#: A request waits RETRY_TIMES plus this many times for a robots.txt that cannot be fetched.
 EXTRA_WAITS = 4
 #: `request.meta` key: how many times the request has waited for that.
 WAITED = "robots_waits"
-#: A worker remembers the rules of so many hosts.
+#: A worker remembers the rules of this many hosts.
 MAX_HOSTS = 1_000
 
 

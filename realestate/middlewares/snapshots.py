@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 #: Failed pages that may wait for the disk at once. They are never dropped, so the crawl has to wait for them.
 FAILED_WRITES_MAX = 16
-#: A worker that stops waits so long for a disk that is full.
+#: A worker that stops waits this long for a disk that is full.
 CLOSING_SECONDS = 10.0
 
 

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 TOGETHER = 8
 #: The wait after the first attempt. It doubles with each attempt,
 FIRST_WAIT_SECONDS = 5.0
-#: up to this: a receiver that is back gets its messages at most so much later.
+#: up to this: a receiver that works again gets its messages at most this much later.
 LONGEST_WAIT_SECONDS = 300.0
 
 
@@ -60,8 +60,8 @@ def notify_operators(
 
 
 def wait_seconds(attempts: int, share: Callable[[], float] = random.random) -> float:
-    """How long to wait after so many attempts: doubled each time, with up to a fifth more at random, so that receivers
-    that were away together are not asked together."""
+    """How long to wait after this many attempts: doubled each time, with up to a fifth more at random, so that
+    receivers that were away together are not tried again together."""
     wait = min(FIRST_WAIT_SECONDS * 2 ** min(attempts - 1, 20), LONGEST_WAIT_SECONDS)
     return float(wait * (1 + share() / 5))
 
@@ -74,7 +74,7 @@ class Sender:
         self.channels = channels
 
     def send_due(self, at_most: int = 1000) -> Delivered:
-        """Send messages until none is due, or so many were tried."""
+        """Send messages until none is due, or this many were tried."""
         done = Delivered()
         with ThreadPoolExecutor(TOGETHER, "deliver") as threads:
             while done.total < at_most and (leased := self.store.lease_notifications(TOGETHER)):

@@ -24,9 +24,9 @@ ODDS = 8.0
 THRESHOLD = 20.0
 #: A vanished field is back when the evidence for that is so strong.
 BACK_THRESHOLD = 10.0
-#: A field is judged when so many listings of the same kind were read.
+#: A field is judged when this many listings of the same kind were read.
 LEAST_HISTORY = 200
-#: Older listings count less and less: when a kind has so many, its numbers are halved.
+#: Older listings count less and less: when a kind has this many, its numbers are halved.
 LONGEST_HISTORY = 4000
 #: A field that fewer listings have is not watched.
 LEAST_SHARE = 0.05
@@ -106,7 +106,7 @@ class FieldDrift:
         }
 
     def observe(self, listing: Read, at: str, after: int) -> None:
-        """Take account of a listing that was read at that time, when so many events were stored."""
+        """Take account of a listing that was read at that time, when this many events were stored."""
         missing = missing_fields(listing)
         kind = ANY if None in (listing.operation, listing.property_type) else kind_of(listing)
         # A field that has a value and no sum above 0 is as usual.

@@ -13,7 +13,7 @@ from prometheus_client.exposition import choose_encoder
 
 logger = logging.getLogger(__name__)
 
-#: Workers on one machine share METRICS_PORT: each takes the first free port of so many.
+#: Workers on one machine share METRICS_PORT: each takes the first free port of this many.
 PORTS = 32
 
 

@@ -21,7 +21,7 @@ _DAY = "report:day"
 _JOBS = "report:jobs"
 #: What a report calls the groups of events.
 _SHOWN = {"new": "new", "back": "back", "price": "price changed", "updated": "updated", "gone": "gone"}
-#: At most so many jobs are looked at, the newest.
+#: At most this many jobs are looked at, the newest.
 _ORDERS = 10_000
 
 

@@ -74,7 +74,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     remedy: str
     when: tuple[Condition, ...]
     keep: str = "0m"
-    """It fires for so long after it last held."""
+    """It goes on firing for this long after its conditions last held."""
 
     @property
     def link(self) -> str:

@@ -45,7 +45,7 @@ StoredItem = (
     Listing | Sighting | Sightings | Gone | Telephones | Other | Quarantined | SnapshotRef | PageRead | CardRead
 )
 
-#: A worker that stops waits so long for a database that is unavailable; then its pages go back to the queue.
+#: A worker that stops waits this long for a database that is unavailable; then its pages go back to the queue.
 CLOSING_SECONDS = 10.0
 #: The first retry is after half a second, and the delay doubles up to this.
 LONGEST_DELAY_SECONDS = 10.0

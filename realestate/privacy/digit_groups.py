@@ -38,7 +38,7 @@ _DASH_OR_SLASH = re.compile(rf"[{BLANK}][-‐-―−/][{BLANK}]")
 _THOUSANDS = re.compile(rf"[{BLANK}.,'’]")
 _FRACTION = re.compile(r"\d\d[.,]$")
 
-#: A telephone has at least so many digits.
+#: A telephone has at least this many digits.
 FEWEST = 7
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from realestate.queue.request_queue import Lease
 
-#: A request may be so many milliseconds late. At high rates that is longer than an interval.
+#: A request may be this many milliseconds late. At high rates that is longer than an interval.
 PROMPT_MS = 100.0
 #: A clock that is set back by less than this is not worth a correction.
 SMALL_STEP_MS = 1000.0

@@ -128,7 +128,7 @@ class Feedback:
         self._soon(partial(self.queue.set_crawl_delay, seconds, origin), "setting the Crawl-delay")
 
     def pause(self, reason: str, seconds: float) -> None:
-        """Pause the portal for so many seconds, or until a person resumes it."""
+        """Pause the portal for this many seconds, or until a person resumes it."""
         self._hand_back()
         self._soon(partial(self.queue.pause, reason, self.worker, seconds), "pausing")
 

@@ -63,7 +63,7 @@ T = TypeVar("T")
 FEW_PORTALS = 3
 #: How long such a process waits for a seed that was counted: another worker may have taken it.
 SEED_SECONDS = 0.05
-#: A request that is in no part of Scrapy any more counts as swallowed after so many heartbeats.
+#: A request that is in no part of Scrapy any more counts as swallowed after this many heartbeats.
 SWALLOWED_HEARTBEATS = 3
 #: A worker that stops waits this long for Redis. Then its leases expire.
 LEAVING_SECONDS = 20.0

@@ -18,7 +18,7 @@ from realestate.queue.workers import HeartbeatData
 logger = logging.getLogger(__name__)
 
 
-#: The rate in a heartbeat is the mean of so many seconds.
+#: The rate in a heartbeat is the mean of this many seconds.
 RATE_SECONDS = 60.0
 
 

@@ -133,7 +133,7 @@ class Intake:
 
 
 async def is_set(event: asyncio.Event, seconds: float | None) -> bool:
-    """Wait until it is set, at most so many seconds. Returns whether it is."""
+    """Wait until it is set, at most this many seconds. Returns whether it is."""
     try:
         await asyncio.wait_for(event.wait(), seconds)
     except TimeoutError:

@@ -14,7 +14,7 @@ REMOVED_TOGETHER = 200
 
 def cancel(server: "Redis", portal: str, job: str, keep_seconds: int) -> int:
     """From now on no request of the job is leased or enqueued. Returns how many requests are left to be removed. The
-    mark is kept for so many seconds."""
+    mark is kept for this many seconds."""
     return int(run_script(server, portal, "cancel_job", job=job, keep=keep_seconds))
 
 
@@ -44,5 +44,5 @@ def resume(server: "Redis", portal: str, job: str) -> bool:
 
 
 def set_deadline(server: "Redis", portal: str, job: str, seconds: float) -> None:
-    """Cancel the job in so many seconds."""
+    """Cancel the job in this many seconds."""
     run_script(server, portal, "deadline_job", job=job, wait=int(seconds * 1000))

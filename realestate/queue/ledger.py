@@ -120,7 +120,7 @@ class Ledger:
             self._end(Settlement(held.lease.id, held.lease.token, outcome, detail, children, unused, cost))
 
     def without_trace(self, busy: set[object], looks: int) -> Iterator[tuple[str, Held]]:
-        """The leases that were started, are not finished, and were not among `busy` in so many looks."""
+        """The leases that were started, are not finished, and were not among `busy` in this many looks."""
         for key, held in self:
             idle = held.started and not held.callback_finished and key not in busy
             held.missed = held.missed + 1 if idle else 0

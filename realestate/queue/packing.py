@@ -17,7 +17,7 @@ from realestate.queue.request_queue import Pushed
 PARENT = "lease_parent"
 #: `request.meta` key of a seed's request: the name of the seed.
 SEED = "seed_name"
-#: `request.meta` key: the request must not be sent before so many seconds have passed.
+#: `request.meta` key: the request must not be sent before this many seconds have passed.
 DELAY = "delay_seconds"
 _OF_THIS_LEASE = (
     LEASE,
@@ -34,7 +34,7 @@ _OF_THIS_LEASE = (
 
 
 def put_off(request: Request, seconds: float) -> Request:
-    """Return a copy of the request that waits so long in the queue. This does not count as a retry."""
+    """Return a copy of the request that waits this long in the queue. This does not count as a retry."""
     again = request.copy()
     again.meta[DELAY] = seconds
     return again

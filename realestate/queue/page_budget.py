@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 #: The page whose code runs, and its fleet. The tasks that a page starts, such as those of its items, inherit it.
 PAGE: "ContextVar[tuple[Held, Fleet] | None]" = ContextVar("page", default=None)
-#: The budget is checked after so much CPU time of the process.
+#: The budget is checked after this much CPU time of the process.
 TICK_SECONDS = 0.25
 
 

@@ -30,14 +30,14 @@ response. `bad`: the response was not the site's page.
 
 #: Requests per second of a proxy that is not known yet.
 START_RATE = 0.4
-#: A rate is proven after so many good responses in a row ...
+#: A rate is proven after this many good responses in a row ...
 STEP = 10
-#: ... over at least so many seconds: a site counts requests over some time and lets short bursts pass.
+#: ... over at least this many seconds: a site counts requests over some time and lets short bursts pass.
 STEP_SECONDS = 5.0
 #: One proxy, the leader, tries higher rates for all: twice the proven rate or, once refused, the middle between the
 #: proven and the refused rate. It stops when refused rate / proven rate is at most this. The others use what it proved.
 NEAR = 2.0
-#: The leader tries a higher rate only if there are so many good responses for each refusal, the next one included.
+#: The leader tries a higher rate only if there are this many good responses for each refusal, the next one included.
 RESPONSES_PER_TRY = 60
 #: A proven rate that is refused later is multiplied by this.
 CUT = 0.6
@@ -47,17 +47,17 @@ LEAST_RATE = 1 / 60
 #: A proxy that has not brought a response yet, or none since its last fault, gets one request at a time: the next one
 #: after its response, or after this time.
 ONE_AT_A_TIME_MS = 30_000
-#: After so many failures in a row a proxy counts as dead.
+#: After this many failures in a row a proxy counts as dead.
 DEAD_AFTER = 5
-#: After so many good responses in a row a proxy is healthy again and its faults are cleared.
+#: After this many good responses in a row a proxy is healthy again and its faults are cleared.
 TRUST = 3
 #: How long a proxy rests after its first fault, by kind of fault. Refusals pass quickly. A proxy that is banned, broken
 #: or manipulating pages mostly stays so, and each try costs a request.
 REST_MS: Mapping[Fault, int] = {"refused": 1_000, "banned": 60_000, "failed": 2_000, "bad": 5_000}
-#: Each further rest is so many times as long, up to LONGEST_REST_MS.
+#: Each further rest is this many times as long, up to LONGEST_REST_MS.
 GROWTH: Mapping[Fault, int] = {"refused": 2, "banned": 4, "failed": 4, "bad": 4}
 LONGEST_REST_MS = 3_600_000
-#: The health of a proxy that was not used for so long is deleted: longer than the pause between two weekly crawls.
+#: The health of a proxy that was not used for this long is deleted: longer than the pause between two weekly crawls.
 KEEP_MS = 15 * 24 * 3_600_000
 #: If more than this share of the proxies was refused within WINDOW_MS, the site refuses us and not single proxies.
 MOST_SHARE = 0.5
@@ -139,7 +139,7 @@ def after_success(
     *,
     leads: bool = True,
 ) -> ProxyHealth:
-    """The health after so many good responses."""
+    """The health after this many good responses."""
     good = health.good + times
     # Occasional faults must not add up to a rest of an hour.
     strikes = 0 if good >= TRUST else health.strikes
@@ -222,7 +222,7 @@ class ProxyHealthStore:
         self.now = now
 
     async def record_successes(self, counts: Mapping[str, int]) -> None:
-        """Record so many good responses for each proxy id."""
+        """Record this many good responses for each proxy id."""
         if not counts:
             return
         limits = site_limits(self._in_use(await self.all()), self.now())

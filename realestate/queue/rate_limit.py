@@ -15,7 +15,7 @@ class RateLimit:
     """Below 1 after a refusal."""
     crawl_delay_seconds: float = 0.0
     blocked_seconds: float = 0.0
-    """Nothing is sent for so long, because the site asked for it."""
+    """Nothing is sent for this long, because the site asked for it."""
     paused: bool = False
     reason: str = ""
     paused_reason: str = ""

@@ -9,7 +9,7 @@ from realestate.queue.log_context import WHOLE_PROCESS
 
 logger = logging.getLogger(__name__)
 
-#: All portals find a dead worker at about the same time. The line is written after so long.
+#: All portals find a dead worker at about the same time. The line is written after this time.
 GATHER_SECONDS = 3.0
 
 
@@ -20,7 +20,7 @@ class DeadWorkers:
         self._found: dict[str, dict[str, int]] = defaultdict(dict)
 
     def found(self, portal: str, workers: Mapping[str, int]) -> None:
-        """These workers of the portal were found dead, and held so many requests."""
+        """These workers of the portal were found dead, and held this many requests."""
         for worker, requests in workers.items():
             process = worker.rpartition(":")[0] or worker
             if process not in self._found:

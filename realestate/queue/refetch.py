@@ -15,7 +15,7 @@ SENT = "sent_at"
 UNREADABLE = "unreadable"
 #: `request.meta` key: proxy id and `sent_at` of the last such time.
 SUSPECT_PROXY = "suspect_proxy"
-#: A page is fetched again so many times: through another proxy, at another time, it may be complete.
+#: A page is fetched again this many times: through another proxy, at another time, it may be complete.
 TRIES = 2
 
 

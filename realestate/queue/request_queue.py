@@ -269,7 +269,7 @@ class RequestQueue:
         await self.run("crawl_delay", origin=origin, delay=int(seconds * 1000))
 
     async def pause(self, reason: str, by: str, seconds: float = 0.0) -> None:
-        """Stop the portal everywhere at once: for so many seconds, or with 0 until somebody resumes it."""
+        """Stop the portal everywhere at once: for this many seconds, or with 0 until somebody resumes it."""
         await migrate_keys(self)
         await self.run("pause", reason=reason, by=by, wait=int(seconds * 1000))
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from realestate.queue.request_queue import RequestQueue
 
-#: An old robots.txt is used for so long while the host cannot be reached (RFC 9309 does not set the time).
+#: An old robots.txt is used for this long while the host cannot be reached (RFC 9309 does not set the time).
 USABLE_MS = 30 * 24 * 3600 * 1000
 #: The lock of the worker that fetches it expires after this: longer than a fetch with all its redirects. It ends
 #: earlier when the fetch ends, also when it fails, and when the worker counts as dead.
@@ -48,11 +48,11 @@ class RobotsTexts:
         return Copy(now, bool(must_fetch), again_at, failures, text if usable else None, (reason or b"").decode())
 
     async def save(self, origin: str, text: bytes, seconds: float) -> None:
-        """Store the text; it is fetched again after so many seconds."""
+        """Store the text; it is fetched again after this many seconds."""
         await self._save(origin, text, "", seconds)
 
     async def save_failure(self, origin: str, reason: str, seconds: float) -> None:
-        """Store that the fetch failed; the old text stays, and the next try is after so many seconds."""
+        """Store that the fetch failed; the old text stays; the next try is after this many seconds."""
         await self._save(origin, None, reason, seconds)
 
     async def _save(self, origin: str, text: bytes | None, reason: str, seconds: float) -> None:

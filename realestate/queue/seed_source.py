@@ -41,7 +41,7 @@ if redis.call('SET', KEYS[2], 1, 'NX', 'PX', ARGV[1]) then
 end
 return 1
 """
-#: For so long a repeated command finds out that it was executed before.
+#: How long a repeated command can find out that it was executed before.
 REMOVED_KEEP_MS = 10 * 60 * 1000
 PUSHED_KEEP_MS = 24 * 3600 * 1000
 
@@ -89,7 +89,7 @@ class SeedSource:
         return [bytes(seed) for seed in found]
 
     async def take(self, server: AsyncRedis, taken: str, seconds: float) -> bytes | None:
-        """Move the next seed into a worker's own key and return it. None if there was none for so long."""
+        """Move the next seed into a worker's own key and return it. None if there was none for this long."""
         if self.kind == "list":
             seed: Any = await server.blmove(self.key, taken, seconds, "LEFT", "RIGHT")  # type: ignore[arg-type]
             return None if seed is None else bytes(seed)

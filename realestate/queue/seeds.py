@@ -54,7 +54,7 @@ class SeedList:
         self._enqueued: set[str] = set()
 
     async def next(self, seconds: float) -> tuple[bytes, str] | None:
-        """Return the next seed and its name, or None after so many seconds. The seed stays in the worker's list until
+        """Return the next seed and its name, or None after this many seconds. The seed stays in the worker's list until
         `remove`."""
         try:
             seed = await self._take(seconds)

@@ -44,11 +44,11 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 0.25
 #: The worker has so much more CPU time than the budget to abandon the page itself.
 MARGIN_SECONDS = 1.5
-#: A page that neither uses CPU time nor lets the event loop run may take so many times the budget.
+#: A page that neither uses CPU time nor lets the event loop run may take this many times the budget.
 BLOCKED_TIMES = 12
 #: A worker that has been asked twice to stop is killed after this time.
 SECOND_REQUEST_SECONDS = 5.0
-#: Redis has so long to take the requests of a killed worker back. Then their leases expire.
+#: Redis has this long to take the requests of a killed worker back. Then their leases expire.
 SETTLING_SECONDS = 20.0
 _PR_SET_PDEATHSIG = 1
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)

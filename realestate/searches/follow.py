@@ -54,7 +54,7 @@ class Follower:
         self._index = SearchIndex(())
 
     def wait(self, seconds: float) -> bool:
-        """Wait until there is something to do, at most so long."""
+        """Wait until there is something to do, at most this long."""
         return self.store.wait_for_events(self.store.followed(), seconds)
 
     def follow(self) -> Followed:

@@ -170,7 +170,7 @@ def _same_street(one: str, other: str) -> bool:
 
 
 def truth_of_homes(seed: int, listings: int, traps: Traps | None = None) -> list[Shown]:
-    """The adverts of a world with traps, with so many on each of the portals that have them."""
+    """The adverts of a world with traps, with this many on each of the portals that have them."""
     world = World(seed, listings, traps or Traps())
     names = [name for name, portal in PORTALS.items() if portal.country == COUNTRY]
     return shown_of(world, {name: SITES[name](world, f"http://{name}.test") for name in names}, names)

@@ -27,7 +27,7 @@ USER = "simulator"
 SLOW_SECONDS = 4.0
 HEAD_BYTES = 64 * 1024
 CHUNK_BYTES = 64 * 1024
-#: The profile says how many of so many proxies are bad.
+#: The profile says how many of each group of this size are bad.
 OUT_OF = 8
 
 Lie = Literal["talk", "inject", "replace"]
@@ -65,7 +65,7 @@ class Proxy:
 
 
 def kinds(count: int, profile: Profile | None, seed: int) -> list[ProxyKind]:
-    """Return the kind of each of so many proxies: dead, slow, lying or fine."""
+    """Return the kind of each proxy: dead, slow, lying or fine."""
     bad = profile.proxies if profile is not None else {}
     found: list[ProxyKind] = [kind for kind, of_eight in bad.items() for _ in range(round(count * of_eight / OUT_OF))]
     found += ["fine"] * (count - len(found))

@@ -14,7 +14,7 @@ Requests to the control port:
     POST /_day/advance             let a day pass; returns what happened to which adverts (`days.py`)
     GET  /_weather                 the weather of each portal
     POST /_weather/<portal>        {"kind": "down"}: set the weather; "fine" ends it (`weather.py` has the kinds)
-    POST /_latency/<portal>        {"seconds": 1.3}: from now on every response takes so long
+    POST /_latency/<portal>        {"seconds": 1.3}: from now on every response takes this long
 
 The Date of every response is the world's time, not real time. The weather does not change the truth.
 """
@@ -57,7 +57,7 @@ SERVED = ("control", *SHOWN)
 OTHERS_STOCK = 130
 ROWS_AT_ONCE = 200
 
-#: When the simulator stops, clients have so long to read their responses.
+#: When the simulator stops, clients have this long to read their responses.
 STOP_SECONDS = 1.0
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]

@@ -23,7 +23,7 @@ from realestate.storage.snapshots import Kind, SnapshotRef
 from realestate.storage.states import StateStore
 from realestate.storage.store import Store
 
-#: A page is stored at most so long after it was fetched. The two times come from two clocks.
+#: A page is stored at most this long after it was fetched. The two times come from two clocks.
 SLACK = timedelta(minutes=10)
 #: The flag of a listing that a person released from quarantine,
 RELEASED = "released"
@@ -149,8 +149,8 @@ class MaintenanceStore(Protocol):
         """Delete the index rows of these files."""
 
     def drop_old_pages(self, kind: Kind, days: float) -> None:
-        """Delete the index rows of pages that were fetched so long ago, also if their files were on a machine that does
-        not exist any more."""
+        """Delete the index rows of pages that were fetched this long ago, also if their files were on a machine
+        that does not exist any more."""
 
     # ----- retention
 

@@ -59,7 +59,7 @@ class Occurrences(Protocol):
         started and due before this time."""
 
     def claim_occurrence(self, entry: str, due_at: datetime, seconds: float) -> bool:
-        """Whether the caller may do the work of this occurrence for so many seconds: nobody else does."""
+        """Whether the caller may do the work of this occurrence for this many seconds: nobody else does."""
 
     def occurrence_done(self, entry: str, due_at: datetime, job: str | None = None, error: str | None = None) -> None:
         """Record that its job was submitted, or that its work was done or failed."""

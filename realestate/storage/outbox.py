@@ -23,7 +23,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 #: Longer than any delivery takes: a delivery that is slower counts as failed.
 LEASE_SECONDS = 120.0
-#: A receiver that accepts nothing for so long is gone.
+#: A receiver that accepts nothing for this long is gone.
 GIVE_UP_AFTER = timedelta(days=3)
 #: How long settled messages are kept. As long, the same dedupe key is not sent again.
 KEEP_DAYS = 90
@@ -95,8 +95,8 @@ class OutboxStore(Protocol):
     def notification_postponed(
         self, leased: LeasedNotification, error: str, seconds: float, *, whole_target: bool = False
     ) -> bool:
-        """Try again after so many seconds; with `whole_target`, none of the target's messages is sent before. A message
-        that waits for GIVE_UP_AFTER fails. Return False if the lease had expired."""
+        """Try again after this many seconds; with `whole_target`, none of the target's messages is sent before. A
+        message that waits for GIVE_UP_AFTER fails. Return False if the lease had expired."""
 
     def notifications(
         self,
@@ -112,4 +112,4 @@ class OutboxStore(Protocol):
         """Send failed messages again. Return how many there were."""
 
     def drop_notifications(self, days: float = KEEP_DAYS) -> int:
-        """Delete messages that were settled so long ago."""
+        """Delete messages that were settled this long ago."""

@@ -12,7 +12,7 @@ from realestate.storage.snapshots import Kind, expired, open_place, prune
 from realestate.storage.snapshots.filenames import FileName
 from realestate.storage.snapshots.writer import LONGEST_SECONDS
 
-#: The last page of a file is at most so much younger than the file.
+#: The last page of a file is at most this much younger than the file.
 _LONGEST_DAYS = LONGEST_SECONDS / 86400
 
 

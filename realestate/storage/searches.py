@@ -77,4 +77,4 @@ class SearchStore(Protocol):
         """All messages about events up to this number are in the outbox. The number never falls."""
 
     def wait_for_events(self, after: int, seconds: float) -> bool:
-        """Wait until there is an event after this number, at most so long. Return whether there is one."""
+        """Wait until there is an event after this number, at most this long. Return whether there is one."""

@@ -23,9 +23,9 @@ WHOLE = "all"
 SWEEPS = ("full", "sweep")
 #: A job that would delist a larger share of its portal's listings delists none: that is more often our error.
 MASS = 0.2
-#: So many complete sweeps must miss a listing before evidence of the kind `absent` counts.
+#: This many complete sweeps must miss a listing before evidence of the kind `absent` counts.
 ABSENCES = 2
-#: A listing is read again at the earliest, and at the latest, so many days after the last time.
+#: A listing is read again at the earliest, and at the latest, this many days after the last time.
 DUE_SOONEST = 1
 DUE_LATEST = 14
 #: The most listings that one refresh requests.
@@ -131,7 +131,7 @@ class CardRead:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """The result of a job's evidence: it `found` so many listings gone, of so many `offered` in the portal."""
+    """The result of a job's evidence: it `found` listings gone, of those `offered` in the portal."""
 
     verdict: Literal["applied", "withheld"]
     found: int
@@ -223,7 +223,7 @@ class Store(Orders, Occurrences, Protocol):
         follow the rules of `other_kinds.decide_other`. An item that the database refuses goes to quarantine."""
 
     def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
-        """Store contacts for so many days, except those that were erased."""
+        """Store contacts for this many days, except those that were erased."""
 
     def keep_validators(self, read: Sequence[PageRead]) -> None:
         """Store the validators of pages whose listings are written already. Those of erased listings are not stored."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from realestate.items import Listing
 
-#: After so long the page is fetched in full, even if the site says that it is unchanged: the site may be wrong.
+#: After this long the page is fetched in full, even if the site says that it is unchanged: the site may be wrong.
 TRUSTED = timedelta(days=30)
 #: Longer values are ignored: real validators and URLs are shorter.
 LONGEST = 256

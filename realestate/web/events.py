@@ -20,7 +20,7 @@ router = APIRouter(prefix="/events", tags=["events"], dependencies=[Depends(read
 
 #: How often the store is asked for new events while a client waits.
 LOOK_SECONDS = 0.5
-#: A comment is sent so often on a silent stream, so that nothing between closes it.
+#: A comment is sent this often on a silent stream, so that nothing between closes it.
 COMMENT_SECONDS = 15.0
 _LARGEST_NUMBER = 2**63 - 1
 _TOGETHER = 500
@@ -36,7 +36,7 @@ async def events(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     portal: PortalFilter = None,
     type: Type = None,
-    wait: Annotated[float, Query(ge=0, le=30, description="Wait up to so many seconds for an event.")] = 0,
+    wait: Annotated[float, Query(ge=0, le=30, description="How many seconds to wait for an event.")] = 0,
 ) -> JsonResponse:
     """The next events after a number, in their order. Whoever passes the last number it saw misses none."""
     wanted = EventFilter(portal=portal, type=type)

@@ -84,7 +84,7 @@ def market(
     place: Annotated[str, Query(description="A country (AZ), a city, or city/district.", max_length=200)],
     operation: Annotated[str, Query(description="sale or rent.", pattern="^(sale|rent)$")] = "sale",
     property_type: Annotated[str, Query(description="The kind of property.", pattern="^[a-z_]{1,40}$")] = "apartment",
-    weeks: Annotated[int, Query(ge=1, le=MOST_WEEKS, description="So many weeks, up to the last one.")] = 26,
+    weeks: Annotated[int, Query(ge=1, le=MOST_WEEKS, description="How many weeks, up to the last one.")] = 26,
 ) -> JsonResponse:
     """The market of a place by week, counted by home: what `realestate market` stored last."""
     with stores_of(request).lent() as store:

@@ -97,7 +97,7 @@ def points(
     where: Where = "",
     limit: Annotated[int, Query(ge=1, le=MOST_POINTS)] = MOST_POINTS,
 ) -> JsonResponse:
-    """The matches within a box, at most so many."""
+    """The matches within a box, at most this many."""
     with stores_of(request).lent() as store:
         found = store.points(filter_of(where), parse_box(bbox), limit)
     return JsonResponse({"points": [asdict(each) for each in found]})

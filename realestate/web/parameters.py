@@ -19,7 +19,7 @@ Where = Annotated[
 BoxText = Annotated[str, Query(description="west,south,east,north in degrees", examples=["49.7,40.3,50.1,40.6"])]
 Portal = Annotated[str, Path(description="Name of the portal.", pattern="^[a-z0-9_]{1,64}$")]
 PortalFilter = Annotated[str | None, Query(description="Only of this portal.", pattern="^[a-z0-9_]{1,64}$")]
-Newest = Annotated[int, Query(ge=1, le=1000, description="At most so many, the newest first.")]
+Newest = Annotated[int, Query(ge=1, le=1000, description="At most this many, the newest first.")]
 
 
 def filter_of(text: str) -> Filter:

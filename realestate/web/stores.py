@@ -16,7 +16,7 @@ WAIT_SECONDS = 10.0
 
 
 class Stores:
-    """Lends stores to requests, at most so many at a time. They are opened when they are first needed."""
+    """Lends stores to requests, at most this many at a time. They are opened when they are first needed."""
 
     def __init__(self, open_one: Callable[[], FullStore], size: int = 8) -> None:
         self._open_one = open_one

@@ -152,7 +152,7 @@ class Fleet:
 def attack(
     folder: Path, seconds: float, seed: int, store: StoreKind = "postgresql", say: Callable[[str], None] = print
 ) -> Report:
-    """Kill processes for so long, let the fleet finish, and compare."""
+    """Kill processes for this long, let the fleet finish, and compare."""
     chance = random.Random(seed)
     report = Report(seed)
     with _running(folder, store) as (fleet, database):

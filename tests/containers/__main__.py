@@ -61,7 +61,7 @@ def _free_port() -> int:
 
 
 def _within(minutes: float, error: type[Exception], what: str) -> None:
-    """From now on: after so many minutes, the error."""
+    """From now on: after this many minutes, the error."""
 
     def too_long(_signal: int, _frame: FrameType | None) -> NoReturn:
         raise error(f"{what} was not done after {minutes:g} minutes")

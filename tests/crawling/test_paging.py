@@ -43,7 +43,7 @@ def walked(paging: Paging, answer: "Answer", until: int | None = None, newest: N
 
 
 class Answer:
-    """A portal with so many results, newest (greatest ref) first. `past` is the page shown after the last one."""
+    """A portal with this many results, newest (greatest ref) first. `past` is the page shown after the last one."""
 
     def __init__(self, count: int, size: int = 10, *, total: bool = False, past: str = "empty") -> None:
         self.refs = list(range(count, 0, -1))

@@ -64,7 +64,7 @@ def spider(kept: Kept, make_crawler: Callable[..., Crawler]) -> ImmowebSpider:
 
 
 def answer(total: int, ages: list[int], url: str = SEARCH, stage: str = "plan", **meta: Any) -> TextResponse:
-    """A search page whose results were changed so many hours before the last of November."""
+    """A search page whose results were changed this many hours before the last of November."""
     results = [
         {
             "id": 21_000_000 + age,

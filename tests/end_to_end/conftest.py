@@ -31,12 +31,12 @@ from realestate.storage import Store
 
 ROOT = Path(__file__).parents[2]
 PYTHON = sys.executable
-#: Nothing takes so long unless it is broken, even on a busy machine.
+#: Nothing takes this long unless it is broken, even on a busy machine.
 PATIENCE = 120.0
 
 
 def crowding() -> float:
-    """Processes per processor: on a busy machine everything takes so much longer."""
+    """Processes per processor: on a busy machine everything takes this much longer."""
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
@@ -109,7 +109,7 @@ Simulate = Callable[[int], Simulated]
 
 @pytest.fixture(scope="session")
 def shared_simulators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], str]]:
-    """The address of a simulator with so many listings. It is started once for all tests."""
+    """The address of a simulator with this many listings. It is started once for all tests."""
     folder = tmp_path_factory.mktemp("simulators")
     with ExitStack() as running:
 
@@ -239,7 +239,7 @@ Fleet = Callable[..., Any]
 
 @pytest.fixture
 def fleet(site: Any, env: dict[str, str], server: Redis, store: Store, tmp_path: Path) -> Fleet:
-    """Start so many workers of immoweb on the test's own `site`. All have sent a heartbeat; none has work yet."""
+    """Start this many workers of immoweb on the test's own `site`. All have sent a heartbeat; none has work yet."""
 
     @contextmanager
     def start(count: int, rate: float = 0, redis: str | None = None, **settings: float) -> Iterator[list[Worker]]:

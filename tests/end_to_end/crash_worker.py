@@ -31,7 +31,7 @@ from realestate.queue.seeds import SeedList
 from realestate.storage.postgres import PostgresStore
 
 MARKER = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(os.devnull)
-#: So many listings pass the point before the worker dies there.
+#: This many listings pass the point before the worker dies there.
 BEFORE = 20
 
 

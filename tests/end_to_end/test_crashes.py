@@ -35,7 +35,7 @@ from tests.mongodb import MongoProcess
 Crawl = Callable[[int], "Fleet"]
 #: Three search pages, more than a worker holds at once.
 LISTINGS = 60
-#: The requests of a dead worker are ready again after at most so many seconds, with the lease of 9 s.
+#: The requests of a dead worker are ready again after at most this many seconds, with the lease of 9 s.
 RECOVERY_SECONDS = 15.0
 SHORT_LEASE = 2.0
 

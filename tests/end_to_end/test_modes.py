@@ -28,7 +28,7 @@ from tests.conftest import empty_database
 from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, finished, running, until, worker_environment
 
 LISTINGS = 600
-#: One chain of so many pages would take minutes. Time is spent waiting, not working, on a busy machine too.
+#: One chain of this many pages would take minutes. Time is spent waiting, not working, on a busy machine too.
 CURSOR_LISTINGS = 10_000
 CURSOR_SECONDS = 1.0
 ALL_PORTALS = sorted(PORTALS)
@@ -157,7 +157,7 @@ def test_an_incremental_crawl_needs_very_few_requests_and_finds_every_new_listin
 def world(
     simulate_alone: Simulate, server: "Redis", store: PostgresStore, env: dict[str, str], tmp_path: Path
 ) -> Iterator[Callable[..., Crawled]]:
-    """A simulated portal with so many listings, and workers for it."""
+    """A simulated portal with this many listings, and workers for it."""
     with ExitStack() as stack:
 
         def begin(portal: str, listings: int, workers: int = 1) -> Crawled:

@@ -39,7 +39,7 @@ from tests.redis_process import RedisProcess
 
 PORTALS = ("emlak", "immoweb")
 LISTINGS = 700
-#: The clock of the day advances by so much each time that the timetable, `up` and `watch` look.
+#: The clock of the day advances by this much each time that the timetable, `up` and `watch` look.
 STEP = 120.0
 BEGIN = datetime(2026, 11, 18, tzinfo=UTC)
 #: What these say depends on the machine that runs the test.

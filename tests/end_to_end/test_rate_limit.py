@@ -28,7 +28,7 @@ from tests.end_to_end.hostile import page
 PORTAL = "immoweb"
 FIRST = 21_000_000
 FLEET = 8
-#: The site takes so long to send its robots.txt. The requests that wait for it must not come in a burst.
+#: The site takes this long to send its robots.txt. The requests that wait for it must not come in a burst.
 ROBOTS_SECONDS = 1.0
 #: Requests may already be on their way when the fleet must stop. One heartbeat later nothing more is sent.
 NOTICE_SECONDS = HEARTBEAT_SECONDS + 1.0

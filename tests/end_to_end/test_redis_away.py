@@ -149,7 +149,7 @@ def test_requests_leased_in_a_lost_reply_are_crawled(site: Site, redis: RedisPro
     with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=line.url) as workers:
         site.seed(server)
         site.until_the_middle(server, after=10)  # before all is leased ahead
-        line.lose_reply_to(b"ahead", longer_than=300)  # the reply to a take is so long only if it leases requests
+        line.lose_reply_to(b"ahead", longer_than=300)  # the reply to a take is this long only if it leases requests
         until(line.lost.is_set, "a lost reply with leases")
         until_finished(server)
         assert_all_live_and_stop(workers)

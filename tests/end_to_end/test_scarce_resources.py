@@ -171,7 +171,7 @@ class RedisWithOtherTime(RedisProcess):
         self.set_clock(0)
 
     def set_clock(self, seconds: float) -> None:
-        """So many seconds ahead of the machine's clock."""
+        """This many seconds ahead of the machine's clock."""
         written = self.clock.with_suffix(".new")
         written.write_text(f"{seconds:+d}\n" if isinstance(seconds, int) else f"{seconds:+f}\n")
         written.rename(self.clock)

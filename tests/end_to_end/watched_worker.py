@@ -24,7 +24,7 @@ from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from realestate import settings
 from realestate.jobs.work import project_settings
 
-#: After so many pages, everything that is loaded once is loaded.
+#: After this many pages, everything that is loaded once is loaded.
 WARM = 60
 #: Shorter callbacks are not recorded.
 LONG_SECONDS = 0.005

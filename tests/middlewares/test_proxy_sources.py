@@ -168,7 +168,7 @@ def test_an_incomplete_last_line_is_not_read(tmp_path: Path, stats: Stats) -> No
     assert look() == ["http://h:1"]
     path.write_text("h:2\nh:80")  # …80
     assert {tuple(look()) for _ in range(CHECKS_WITHOUT_LINE_END)} == {("http://h:1",)}
-    assert look() == ["http://h:2", "http://h:80"], "nobody writes so long: the last line has no end"
+    assert look() == ["http://h:2", "http://h:80"], "nobody writes this long: the last line has no end"
 
 
 @pytest.mark.parametrize("content", [b"", b"\n# nothing\n", b"\xff\xfe\x00\n", b"no proxy\n"])
@@ -367,7 +367,7 @@ def test_a_hostile_page_gives_nothing(noise: str) -> None:
 async def listed(
     stats: Stats, proxies: Sequence[ForwardProxy], *, rounds: int = 1, **how: object
 ) -> list[Sequence[Proxy]]:
-    """The proxies of a page that lists these, fetched so many times."""
+    """The proxies of a page that lists these, fetched this many times."""
     found: list[Sequence[Proxy]] = []
     page = ForwardProxy()
     async with asyncio.TaskGroup() as group:

@@ -18,7 +18,7 @@ Shares = Mapping[str, tuple[float, float, float]]
 
 
 def pages(random: Random, shares: Shares, count: int) -> Iterator[Any]:
-    """Listings of which so many have a value of each field, by type."""
+    """Listings of which this many have a value of each field, by type."""
     for number in range(count):
         kind = number // ROW % len(TYPES)
         values = {name: 1 if random.random() < share[kind] else None for name, share in shares.items()}

@@ -27,7 +27,7 @@ from tests.examples import a_listing
 
 NOW = datetime(2026, 9, 2, tzinfo=UTC)
 IS_VALID = jsonschema_rs.Draft202012Validator(listing_schema()).is_valid
-#: The hot path may cost so many times what jsonschema_rs needs for its verdict alone.
+#: The hot path may cost this many times what jsonschema_rs needs for its verdict alone.
 TIMES_THE_SCHEMA_ALONE = 5
 
 

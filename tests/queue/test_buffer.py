@@ -28,7 +28,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def answered(buffer: Buffer, clock: Clock, *, there: float, back: float, ahead: float = AHEAD) -> None:
-    """Read the time of Redis. The request and the reply each take so long."""
+    """Read the time of Redis. The request and the reply each take this long."""
     asked_at = clock.ms
     clock.ms += there
     redis_now = int(clock.ms + ahead)

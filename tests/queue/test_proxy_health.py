@@ -58,7 +58,7 @@ def test_a_high_rate_is_not_proven_in_half_a_second() -> None:
 
 
 def learned_by(health: ProxyHealth, limit: float, answers: int) -> tuple[ProxyHealth, int]:
-    """The health of one proxy after so many requests to a site that refuses more than `limit`, and its refusals."""
+    """The health of one proxy after this many requests to a site that refuses more than `limit`, and its refusals."""
     now, refused = NOW, 0
     for _ in range(answers):
         now += 60_000 / 100

@@ -195,7 +195,7 @@ def test_a_reset_closes_the_connection_with_an_error() -> None:
 def test_lengths_can_be_wrong_both_ways(
     monkeypatch: pytest.MonkeyPatch, manner: Manner, said: float, sent: float
 ) -> None:
-    monkeypatch.setattr(sending, "PROMISE_SECONDS", 0.01)
+    monkeypatch.setattr(sending, "INCOMPLETE_SECONDS", 0.01)
 
     async def check(url: str, body: bytes) -> None:
         came = await ask(url)
@@ -206,7 +206,7 @@ def test_lengths_can_be_wrong_both_ways(
 
 
 def test_a_slow_response_is_complete_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "DRIP_SECONDS", 0.001)
+    monkeypatch.setattr(sending, "PIECE_SECONDS", 0.001)
 
     async def check(url: str, body: bytes) -> None:
         came = await ask(url)
@@ -221,7 +221,7 @@ def test_a_client_that_leaves_a_slow_response_causes_no_error(caplog: pytest.Log
         writer.write(f"GET /{url.split('/', 3)[3]} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         await reader.read(100)
         writer.transport.abort()
-        await asyncio.sleep(sending.DRIP_SECONDS * 3)
+        await asyncio.sleep(sending.PIECE_SECONDS * 3)
 
     in_the_manner("drip", check)
     assert caplog.records == []
@@ -240,8 +240,8 @@ def test_every_fault_of_the_hostile_profile_occurs_and_none_breaks_the_simulator
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Many addresses send three requests each, which is allowed at once."""
-    monkeypatch.setattr(sending, "DRIP_SECONDS", 0.0)
-    monkeypatch.setattr(sending, "PROMISE_SECONDS", 0.0)
+    monkeypatch.setattr(sending, "PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(sending, "INCOMPLETE_SECONDS", 0.0)
 
     async def check(simulator: Simulator) -> None:
         for number in range(200):

@@ -21,7 +21,7 @@ SmallDisk = Callable[[int], Path]
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    """Mount a disk of so many megabytes in memory. Skips the test where that is not possible."""
+    """Mount a disk of this many megabytes in memory. Skips the test where that is not possible."""
     mounted: list[Path] = []
 
     def mount(megabytes: int) -> Path:

@@ -31,7 +31,7 @@ def priced(amount: int, **changes: Any) -> Listing:
 
 
 def ago(seconds: float, *items: Observed, job: str = "job") -> Batch:
-    """A batch of a worker that sent its requests so long ago."""
+    """A batch of a worker that sent its requests this long ago."""
     return Batch([Seen(item, job, steady() - seconds) for item in items])
 
 

@@ -113,7 +113,7 @@ def test_none_of_ten_thousand_requests_is_answered_with_500(
 
 
 def ask_all(client: TestClient, many: int, monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
-    """Send so many requests and check each response. Return how many there were of each status."""
+    """Send this many requests and check each response. Return how many there were of each status."""
     monkeypatch.setattr(events, "LOOK_SECONDS", 0.001)
     schema = schemathesis.openapi.from_dict(openapi_of(cast(FastAPI, client.app)))
     operations = [cast(Ok[Operation], found).ok() for found in schema.get_all_operations()]

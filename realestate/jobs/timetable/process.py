@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 #: How often a process looks.
 TICK_SECONDS = 1.0
-#: After an outage, and after so many ticks, it looks for what others have left behind.
+#: After an outage, and after this many ticks, it looks for what others have left behind.
 LOOK_AGAIN_TICKS = 30
 #: How long the commands of tasks have to end when the process is stopped.
 STOP_SECONDS = 10.0

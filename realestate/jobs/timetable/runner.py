@@ -19,9 +19,9 @@ from realestate.storage.occurrences import Occurrence
 
 logger = logging.getLogger(__name__)
 
-#: An occurrence that is found so long after its time is late: no process ran.
+#: An occurrence that is found this long after its time is late: no process ran.
 LATE = timedelta(seconds=60)
-#: A task takes at most so long; then another process may do it.
+#: A task takes at most this long; then another process may do it.
 TASK_SECONDS = 6 * 3600.0
 #: Occurrences that were missed beyond these are not recorded one by one.
 MISSED_MOST = 10_000

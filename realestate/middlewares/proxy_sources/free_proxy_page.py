@@ -16,11 +16,11 @@ from realestate.parsing.hosts import is_public_ip
 
 HostAndPort = tuple[str, int]
 
-#: So many are tested at the same time.
+#: This many are tested at the same time.
 TESTED_AT_ONCE = 50
 #: A slower free proxy is of no use.
 TEST_SECONDS = 10.0
-#: At most so many are tested for each one that is wanted: of free proxies about one in ten works.
+#: At most this many are tested for each one that is wanted: of free proxies about one in ten works.
 TESTED_FOR_EACH = 20
 
 _HOST = r"(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[a-z0-9-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,62}|localhost)"

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 #: The file is checked for changes this often.
 CHECK_SECONDS = 2.0
-#: A last line without a line end may be incomplete: it is read after the file was unchanged for so many checks.
+#: A last line without a line end may be incomplete: it is read after the file was unchanged for this many checks.
 CHECKS_WITHOUT_LINE_END = 15
 #: A larger file is not read.
 _MAX_BYTES = 4_000_000

@@ -12,7 +12,7 @@ from realestate.middlewares.proxies import Proxy, ProxyPool
 
 logger = logging.getLogger(__name__)
 
-#: A worker that stops waits so long for its sources to clean up. Another worker removes what is left.
+#: A worker that stops waits this long for its sources to clean up. Another worker removes what is left.
 CLOSE_SECONDS = 20.0
 
 

@@ -38,7 +38,7 @@ _DETAILS = (
     "price", "area_m2", "plot_m2", "rooms", "bedrooms", "bathrooms", "floor", "year_built", "energy_class", "latitude",
     "city", "postal_code", "street",
 )  # fmt: skip
-#: A page without data must say so much in its texts.
+#: A page without data must say this much in its texts.
 _FEWEST_FACTS = 4
 
 

@@ -18,7 +18,7 @@ _FRENCH_TYPE = re.compile(r"(?<![^ ])[tf]([1-9])(?![^ ])")
 _TURKISH_ROOMS = re.compile(r"(?<![^ ])(\d)\+([01])(?![^ ])")
 _LONGEST_DESCRIPTION = 400
 _LONGEST_SUBTITLE = 40
-#: So many texts below the heading may be the address.
+#: This many texts below the heading may be the address.
 _BELOW = 6
 #: Types that a description or an address names only if the home is one. A home may have a room, or a garage.
 _SURE_TYPES = ("apartment", "house", "land", "commercial", "office")

@@ -26,7 +26,7 @@ _MOST_DEPTH = 40
 #: An object with fewer known fields is not a listing.
 _MIN_SCORE = 3
 _MIN_SCORE_WITHOUT_ID = 5
-#: So many objects with the page's id are read; the one with the most fields counts.
+#: This many objects with the page's id are read; the one with the most fields counts.
 _MOST_OWN = 8
 _KEY = re.compile(r"[^0-9a-z]+")
 

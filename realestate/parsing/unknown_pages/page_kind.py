@@ -26,7 +26,7 @@ _SEARCH_QUERY = re.compile(
 )
 #: Values of one field that differ so often are of many homes.
 _MANY_VALUES = 4
-#: So many different prices are those of many homes.
+#: This many different prices are those of many homes.
 _MANY_PRICES = 12
 _LONGEST_PRICE = 30
 #: Fields of which a page about one home has only one value.

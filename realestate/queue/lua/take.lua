@@ -120,7 +120,7 @@ local function put_away(ids, heads)
   all('ZREM', READY, ids)
 end
 
--- Requests of marked jobs at the head of the queue, looked at together; and at most so many in one call.
+-- Requests of marked jobs at the head of the queue, looked at together; and the most in one call.
 local HEAD_STEP, HEAD_MOST = 100, 200
 local function clear_head()
   local seen = 0

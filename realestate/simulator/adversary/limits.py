@@ -22,9 +22,9 @@ WINDOW_SECONDS = 3.0
 SMALLEST_BURST = 3
 #: A request that comes so soon after a refusal was sent before the refusal arrived.
 GRACE_SECONDS = 0.5
-#: After so long without an excess, the earlier ones do not count any more.
+#: After this long without an excess, the earlier ones do not count any more.
 FORGIVEN_SECONDS = 60.0
-#: After so long without a ban, the next one is as short as the first.
+#: After this long without a ban, the next one is as short as the first.
 REFORMED_SECONDS = 600.0
 #: The number of intervals that are compared, and the highest standard deviation / mean that counts as a machine's.
 INTERVALS = 12

@@ -10,11 +10,11 @@ from aiohttp import web
 
 from realestate.simulator.adversary.adversary import Manner
 
-#: A slow response sends so many bytes in so long: about 20 s for an ordinary page.
-DRIP_SECONDS = 0.5
-DRIP_BYTES = 512
-#: After an incomplete response the connection stays open for so long.
-PROMISE_SECONDS = 2.0
+#: A slow response is sent in pieces: bytes of one piece, and the pause after it. An ordinary page takes about 20 s.
+PIECE_BYTES = 512
+PIECE_SECONDS = 0.5
+#: After an incomplete response the connection stays open for this long.
+INCOMPLETE_SECONDS = 2.0
 
 
 async def send(request: web.BaseRequest, response: web.Response, manner: Manner) -> web.StreamResponse:
@@ -29,13 +29,13 @@ async def send(request: web.BaseRequest, response: web.Response, manner: Manner)
     if request.method == "HEAD" or not body:
         return response
     if manner == "drip":
-        return await _drip(request, response, body)
+        return await _send_slowly(request, response, body)
     half = body[: len(body) // 2]
     if manner == "too_short":
         transport.write(_head(response, len(half)) + body)
     elif manner == "too_long":
         transport.write(_head(response, len(body) * 2) + body)
-        await asyncio.sleep(PROMISE_SECONDS)
+        await asyncio.sleep(INCOMPLETE_SECONDS)
     else:
         transport.write(_head(response, len(body)) + half)
     transport.close()
@@ -50,15 +50,15 @@ def reset(transport: asyncio.Transport | asyncio.WriteTransport) -> None:
     transport.abort()
 
 
-async def _drip(request: web.BaseRequest, response: web.Response, body: bytes) -> web.StreamResponse:
-    dripping = web.StreamResponse(status=response.status, headers=response.headers)
-    dripping.content_length = len(body)
+async def _send_slowly(request: web.BaseRequest, response: web.Response, body: bytes) -> web.StreamResponse:
+    slow = web.StreamResponse(status=response.status, headers=response.headers)
+    slow.content_length = len(body)
     with suppress(ConnectionError):  # the client may not read all of it
-        await dripping.prepare(request)
-        for start in range(0, len(body), DRIP_BYTES):
-            await dripping.write(body[start : start + DRIP_BYTES])
-            await asyncio.sleep(DRIP_SECONDS)
-    return dripping
+        await slow.prepare(request)
+        for start in range(0, len(body), PIECE_BYTES):
+            await slow.write(body[start : start + PIECE_BYTES])
+            await asyncio.sleep(PIECE_SECONDS)
+    return slow
 
 
 def _head(response: web.Response, length: int) -> bytes:

@@ -20,7 +20,7 @@ from realestate.simulator.world import World
 _SEARCH = re.compile(r"/en/(search|search-results)/([a-z-]+)/([a-z-]+)")
 _CLASSIFIED = re.compile(r"/en/classified/(?:.*/)?(\d{6,9})", re.DOTALL | re.ASCII)
 
-#: The page of a sold home stays for so many days, and is then removed like the others.
+#: The page of a sold home stays for this many days, and is then removed like the others.
 SOLD_DAYS = 3
 
 

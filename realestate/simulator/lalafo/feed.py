@@ -16,8 +16,9 @@ from realestate.simulator.site import Found, page_number, whole_number
 MOST_ROWS = 10_000
 PAGE_SIZE = 20
 LARGEST_PAGE = 50
-#: Every so many pages, from the first on, a page begins with so many paid adverts, whatever was searched.
+#: Of the pages, one in so many begins with paid adverts, whatever was searched; the first page does.
 PAID_EVERY = 3
+#: Paid adverts on such a page.
 PAID = 4
 
 _ORDERS: dict[str, Callable[[Advert], Any]] = {

@@ -177,7 +177,7 @@ class Limits:
     smallest_bytes: int = 10 * 1024 * 1024
     """Smaller indexes are not checked."""
     bloat: float = 2.0
-    """An index is too large at so many times the size that its entries need."""
+    """An index is too large if it has this many times the size that its entries need."""
     unused: timedelta = timedelta(days=30)
     transaction: timedelta = timedelta(hours=1)
     """An open transaction prevents the cleaning of rows that were deleted after its start."""

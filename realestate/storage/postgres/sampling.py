@@ -8,7 +8,7 @@ ENOUGH = 100_000
 
 
 def sampled(table: str, rows: int | None = None) -> str:
-    """Return the table in a FROM clause: some of its pages, with about so many rows; all pages if it has fewer."""
+    """Return the table in a FROM clause: some of its pages, with about this many rows; all pages if it has fewer."""
     share = f"least(100, 100.0 * {rows or ENOUGH} / greatest(reltuples, 1))"
     return f"{table} TABLESAMPLE SYSTEM ((SELECT {share} FROM pg_class WHERE oid = '{table}'::regclass))"
 

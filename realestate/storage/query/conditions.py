@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Literal
 
-#: `None` stands for a missing value, a timedelta for the time so long ago.
+#: `None` stands for a missing value, a timedelta for the time that long ago.
 Value = str | bool | int | float | Decimal | datetime | timedelta | None
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 #: The statuses of a listing that is on the market.

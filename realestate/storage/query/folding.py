@@ -9,7 +9,7 @@ FOLDED_FROM = "ƏəIıØøŁłĐđÐðÞþŒœÆæΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟ
 FOLDED_TO = "eeiioollddddttooaaαβγδεζηθικλμνξοπρστυφχψωσабвгдежзиклмнопрстуфхцчшщъыьэюяєіґ"
 #: What separates words.
 SEPARATORS = "\t\n\r\x0b\x0c!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\u00a0§©«®°±·»¿¡×÷–—‘’‚“”„†•…‹›€₼№™\u2009\u202f\u3000、。"
-#: Only so many characters of a word are kept, and may be searched for.
+#: Only this many characters of a word are kept, and may be searched for.
 LONGEST_WORD = 50
 
 _FOLD = str.maketrans(FOLDED_FROM, FOLDED_TO) | {ord(each): " " for each in SEPARATORS}

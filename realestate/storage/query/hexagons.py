@@ -59,8 +59,8 @@ def widened(box: Box, resolution: int) -> Box:
     )
 
 
-#: A box of at most so many hexagon edges is divided into cells to find what is counted in it. With fewer, more is read
-#: around the box; with more, there are more parts.
+#: A box of at most this many hexagon edges is divided into cells to find what is counted in it. With fewer, more
+#: is read around the box; with more, there are more parts.
 _EDGES = 12
 #: The bits of a cell: three for each of fifteen digits, from the coarsest to the finest; four for its resolution.
 _DIGITS = 15

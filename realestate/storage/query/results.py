@@ -33,7 +33,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many listings match: exactly, or at least so many."""
+    """How many listings match: exactly, or at least this many."""
 
     number: int
     is_exact: bool
@@ -109,7 +109,7 @@ class QueryStore(Protocol):
         matches. The resolution is one of RESOLUTIONS."""
 
     def points(self, filter: Filter, box: Box, limit: int = MOST_POINTS) -> Sequence[MapPoint]:
-        """The matches within the box, at most so many."""
+        """The matches within the box, at most this many."""
 
     def detail(self, portal: str, ref: str) -> ListingDetail | None:
         """The listing; None if there is none."""

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 #: How often to look for files that are old enough to be finished.
 LOOK_SECONDS = 5.0
-#: A worker that stops waits at most so long for the disk.
+#: A worker that stops waits at most this long for the disk.
 CLOSING_SECONDS = 30.0
 #: The errors of a disk without room, or of a quota that is used up.
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)

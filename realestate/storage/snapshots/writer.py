@@ -25,9 +25,9 @@ from realestate.storage.snapshots.page import Kind, Page, SnapshotError, Snapsho
 
 logger = logging.getLogger(__name__)
 
-#: A failed upload is retried after so long.
+#: A failed upload is retried after this long.
 AGAIN_SECONDS = 60.0
-#: A worker that stops waits so long for its last uploads. Files left in the spool are uploaded by the next worker.
+#: A worker that stops waits this long for its last uploads. Files left in the spool are uploaded by the next worker.
 CLOSING_SECONDS = 20.0
 
 
@@ -87,7 +87,8 @@ class Uploader:
 
 logger = logging.getLogger(__name__)
 
-#: A file is written to for at most so long. So a search for pages since a time can skip files begun that much earlier.
+#: A file is written to for at most this long. So a search for pages since a time can skip files begun
+#: that much earlier.
 LONGEST_SECONDS = 24 * 3600.0
 
 

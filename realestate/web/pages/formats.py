@@ -63,7 +63,7 @@ class Formats:
         return cls()
 
     def number(self, value: Number | None, digits: int = 0) -> str:
-        """The number, rounded to at most so many decimals."""
+        """The number, rounded to at most this many decimals."""
         if value is None:
             return MISSING
         step = Decimal(1).scaleb(-digits)

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from realestate.web.pages.site import LIVE_SECONDS
 
-#: A line that means nothing is sent after so long, so that a lost connection is noticed at both ends.
+#: An empty line is sent after this time, so that a lost connection is noticed at both ends.
 QUIET_SECONDS = 15.0
 
 

@@ -20,7 +20,7 @@ FEW = 150
 RESOLUTION = ((1.2, 1), (2.4, 2), (4.5, 3), (6.0, 4), (7.5, 5), (9.0, 6), (10.5, 7), (99.0, 8))
 #: From this zoom on, places have their names: above it there is no room for them.
 LABELS_ZOOM = 6.0
-#: Prices of at most so many listings are read for one map; of more, a sample.
+#: Prices of at most this many listings are read for one map; of more, a sample.
 SAMPLE = 40_000
 #: A median of fewer prices says nothing.
 FEWEST = 3

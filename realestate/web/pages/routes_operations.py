@@ -28,7 +28,7 @@ from realestate.web.pages.sessions import Session
 from realestate.web.pages.web import web_of
 
 router = APIRouter(include_in_schema=False)
-#: The acts of one form are at most so many.
+#: The acts of one form are at most this many.
 MOST_CHOSEN = 500
 REPLAYED_PER_SECOND = 10.0
 #: The fields of the form of a job.

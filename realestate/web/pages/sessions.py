@@ -18,7 +18,7 @@ from fastapi import Request, Response
 from realestate.web.keys import Key
 
 COOKIE = "realestate_session"
-#: A session lasts so long; people sign in about once a day.
+#: A session lasts this long; people sign in about once a day.
 SESSION_SECONDS = 12 * 3600
 #: The field of a form, and the header of a request by a script.
 CSRF_FIELD = "csrf"

@@ -33,7 +33,7 @@ class Ask(Protocol):
     def __call__(self, question: Callable[[FullStore], T], /) -> T: ...
 
 
-#: What is computed again at most so often: what Redis knows, and what the store has to count.
+#: What is computed again at most this often: what Redis knows, and what the store has to count.
 LIVE_SECONDS = 2.0
 COUNT_SECONDS = 15.0
 DISTRICT_SECONDS = 600.0

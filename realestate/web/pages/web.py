@@ -13,7 +13,7 @@ from realestate.web.keys import Key
 from realestate.web.pages.sessions import Sessions
 from realestate.web.pages.site import Site
 
-#: So many wrong keys in so many seconds are too many.
+#: The most wrong keys within so many seconds.
 WRONG_KEYS = 10
 WRONG_SECONDS = 60.0
 

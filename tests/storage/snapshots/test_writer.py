@@ -116,7 +116,7 @@ def test_two_workers_write_to_different_files(tmp_path: Path, make_writer: MakeW
 
 
 def killed_while_writing(url: str, spool: Path, after: int) -> list[SnapshotRef]:
-    """Kill a process after at least so many rows, and return the rows that it printed before."""
+    """Kill a process after at least this many rows, and return the rows that it printed before."""
     process = subprocess.Popen([*WRITE_FOR_EVER, url, str(spool)], stdout=subprocess.PIPE, cwd=ROOT)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(after)]
