@@ -9,10 +9,11 @@ from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.downloadermiddlewares.redirect import RedirectMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.settings import BaseSettings
+from scrapy.utils.python import global_object_name
 
 SETTINGS = {
     "DOWNLOADER": "realestate.accelerate.downloader.Downloader",
-    "ITEM_PROCESSOR": "realestate.accelerate.items.Pipelines",
+    "ITEM_PROCESSOR": "realestate.accelerate.pipelines.Pipelines",
 }
 
 
@@ -22,6 +23,16 @@ def is_on(settings: BaseSettings) -> bool:
     if isinstance(value, str) and value.lower() in ("on", "off"):
         return value.lower() == "on"
     return settings.getbool("ACCELERATE", True)
+
+
+def _replace(settings: BaseSettings, scrapys: type[Any], ours: type[Any]) -> None:
+    """Put our middleware in the place of Scrapy's. A project that has moved Scrapy's or switched it off keeps that."""
+    name = "DOWNLOADER_MIDDLEWARES"
+    components = settings.get_component_priority_dict_with_base(name)
+    order = components.get(scrapys, components.get(global_object_name(scrapys)))
+    if order is not None:
+        settings.set_in_component_priority_dict(name, scrapys, None)
+        settings.set_in_component_priority_dict(name, ours, order)
 
 
 class Accelerate:
@@ -37,21 +48,16 @@ class Accelerate:
     def update_settings(self, settings: BaseSettings) -> None:
         if not is_on(settings):
             return
-        from realestate.accelerate import downloader_stats, memory, offsite, plain, signals
+        from realestate.accelerate import downloader_middlewares, downloader_stats, garbage_collection, signals
 
         for name, value in SETTINGS.items():
             settings.set(name, value, priority="addon")
-        replaced: tuple[tuple[type[Any], type[Any], int], ...] = (
-            (OffsiteMiddleware, offsite.OffsiteMiddleware, 50),
-            (RedirectMiddleware, plain.RedirectMiddleware, 600),
-            (CookiesMiddleware, plain.CookiesMiddleware, 700),
-            (DownloaderStats, downloader_stats.DownloaderStats, 850),
-        )
-        for scrapys, ours, order in replaced:
-            settings.set_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", scrapys, None)
-            settings.set_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", ours, order)
+        _replace(settings, OffsiteMiddleware, downloader_middlewares.OffsiteMiddleware)
+        _replace(settings, RedirectMiddleware, downloader_middlewares.RedirectMiddleware)
+        _replace(settings, CookiesMiddleware, downloader_middlewares.CookiesMiddleware)
+        _replace(settings, DownloaderStats, downloader_stats.DownloaderStats)
         self.crawler.signals = signals.Signals(self.crawler)
-        self._collection = memory.GarbageCollection.from_crawler(self.crawler)
+        self._collection = garbage_collection.GarbageCollection.from_crawler(self.crawler)
         self.crawler.signals.connect(self._spider_opened, signal=scrapy_signals.spider_opened)
 
     def _spider_opened(self) -> None:

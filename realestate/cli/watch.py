@@ -121,7 +121,9 @@ def silence(
         raise UsageError(f"there is no alert {alert!r}; the rules are: {', '.join(names)}")
     with opened_store() as store:
         if hours == 0:
-            print(f"not silenced any more: {alert}" if alerts.unsilence(store, alert) else f"{alert} was not silenced")
+            print(
+                f"not silenced any more: {alert}" if alerts.end_silence(store, alert) else f"{alert} was not silenced"
+            )
             return
         until = datetime.now(UTC) + timedelta(hours=hours)
         alerts.silence(store, alert, until, reason)

@@ -107,7 +107,7 @@ def _cluster(
 
     for a, b in sorted(joined):
         unite(a, b)
-    links = undoubted([link for link in near if link.score >= threshold], near, facts, split)
+    links = without_doubtful([link for link in near if link.score >= threshold], near, facts, split)
     for link in sorted(links, key=lambda link: (-link.score, link.a, link.b)):
         one, other = groups[member_of[link.a]], groups[member_of[link.b]]
         if one is other or len(one) + len(other) > SIZE_LIMIT:
@@ -123,7 +123,7 @@ def contradict(a: Name, b: Name, facts: Mapping[Name, Facts], split: Collection[
     return (min(a, b), max(a, b)) in split or bool(vetoes(facts[a], facts[b]))
 
 
-def undoubted(
+def without_doubtful(
     links: Sequence[Link],
     near: Sequence[Link],
     facts: Mapping[Name, Facts],

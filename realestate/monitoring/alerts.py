@@ -58,7 +58,7 @@ def silence(store: StateStore, beginning: str, until: datetime, reason: str) -> 
     store.change_state(SILENCE + beginning, lambda _: {"until": until.timestamp(), "reason": reason})
 
 
-def unsilence(store: StateStore, beginning: str) -> bool:
+def end_silence(store: StateStore, beginning: str) -> bool:
     """End a silence. Return whether there was one."""
     existed = SILENCE + beginning in store.states(SILENCE + beginning)
     store.change_state(SILENCE + beginning, lambda _: None)
@@ -77,7 +77,7 @@ class Alerts:
     def __init__(self, store: AlertStore, channels: Channels) -> None:
         self.store = store
         self.channels = channels
-        self._told_directly: dict[str, Open] = {}
+        self._sent_directly: dict[str, Open] = {}
 
     def update(self, matches: Iterable[Match], now: datetime) -> list[str]:
         """Record the alerts that fire now. Return a line for each one that began or ended."""
@@ -91,7 +91,7 @@ class Alerts:
         lines = []
         quiet = silences(self.store, now)
         known = {each.key: each for each in open_alerts(self.store)}
-        for key, each in self._told_directly.items():
+        for key, each in self._sent_directly.items():
             known.setdefault(key, each)
         for key, match in firing.items():
             old = known.get(key)
@@ -110,7 +110,7 @@ class Alerts:
                     body = f"It began at {alert.since[:16].replace('T', ' ')} UTC."
                     self._enqueue(alert, "over", f"over: {alert.title}", body)
                 self.store.change_state(ALERT + key, lambda _: None)
-        self._told_directly = {}
+        self._sent_directly = {}
         return lines
 
     def _enqueue(self, alert: Open, what: str, title: str, body: str) -> None:
@@ -132,10 +132,10 @@ class Alerts:
         """Without the store: once for each alert, to every address, by one attempt."""
         lines = []
         for key, match in firing.items():
-            if key in self._told_directly:
+            if key in self._sent_directly:
                 continue
             alert = _opened(key, match, now, notified=True)
-            self._told_directly[key] = alert
+            self._sent_directly[key] = alert
             lines.append(f"ALERT {alert.title}")
             for target in self.channels.operators:
                 self._send_now(target, alert)

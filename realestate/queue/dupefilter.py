@@ -3,10 +3,11 @@
 Redis checks and enqueues in one script (`lua/common.lua`). This class only computes the id of a request.
 """
 
-from typing import Self
+from typing import Any, Self
 from uuid import uuid4
 
 from scrapy import Request, Spider
+from scrapy.utils.misc import load_object
 from scrapy.utils.request import RequestFingerprinterProtocol
 from scrapy_redis.dupefilter import RFPDupeFilter
 
@@ -50,3 +51,13 @@ class DupeFilter(RFPDupeFilter):  # type: ignore[misc]
 
     def close(self, reason: str = "") -> None:
         """Keep the fingerprints, unlike the parent class: other workers use them."""
+
+
+def dupefilter_class(path: Any) -> type[DupeFilter]:
+    """The class that DUPEFILTER_CLASS names. Raises ValueError if the queue cannot use it."""
+    found = load_object(path)
+    if not issubclass(found, DupeFilter):
+        ours = f"{DupeFilter.__module__}.{DupeFilter.__qualname__}"
+        raise ValueError(f"DUPEFILTER_CLASS is {path}; the queue needs DUPEFILTER_CLASS = {ours!r}")
+    kind: type[DupeFilter] = found
+    return kind

@@ -27,7 +27,7 @@ TRUSTED_CA = "trusted_ca"
 #: All `request.meta` keys that belong to one proxy and one identity.
 _IDENTITY_META = frozenset({IDENTITY_HEADERS, GATEWAY_URL, TRUSTED_CA, "proxy", "_auth_proxy", "cookiejar"})
 #: The error that a site refuses most proxies is logged at most this often.
-ALARM_MS = 60_000
+WARN_AGAIN_MS = 60_000
 
 Soon = Callable[[Callable[[], Awaitable[None]], str], object]
 
@@ -72,7 +72,7 @@ class Feedback:
         self._soon = soon
         self._hand_back = hand_back
         self._successes: Counter[str] = Counter()
-        self._alarmed_at = -float(ALARM_MS)
+        self._warned_at = -float(WARN_AGAIN_MS)
 
     def use_proxies(self, proxies: Sequence[ProxyRef]) -> None:
         """From now on the worker takes requests for these proxies only."""
@@ -145,8 +145,8 @@ class Feedback:
         if not await self.proxy_health.record_fault(proxy_id, fault, sent_at, wait_seconds):
             return
         self.site_refused(f"most proxies are refused: {reason}", 0.0)
-        if self.now() - self._alarmed_at >= ALARM_MS:
-            self._alarmed_at = self.now()
+        if self.now() - self._warned_at >= WARN_AGAIN_MS:
+            self._warned_at = self.now()
             logger.error(
                 "proxy/all_refused: portal=%s: the site refuses most proxies; the fleet slows down", self.queue.portal
             )

@@ -22,11 +22,12 @@ from scrapy.utils.misc import load_object
 from twisted.python.failure import Failure
 
 from realestate.queue import connection, signals
+from realestate.queue.background import BackgroundTasks
 from realestate.queue.buffer import Buffer
 from realestate.queue.cancelled_jobs import CancelledJobs
 from realestate.queue.codec import NotShareable
 from realestate.queue.dead_letters import Reason, dead_letter
-from realestate.queue.dupefilter import DupeFilter
+from realestate.queue.dupefilter import DupeFilter, dupefilter_class
 from realestate.queue.engine import LEASE, in_work, wake
 from realestate.queue.feedback import Feedback
 from realestate.queue.intake import WAKE_UP_SECONDS, Intake, is_set
@@ -70,8 +71,6 @@ LEAVING_SECONDS = 20.0
 
 #: A worker that could not be registered, because a key has a wrong type or Redis refuses the password, tries again.
 REGISTER_AGAIN_SECONDS = 5.0
-#: A task that goes on after it was cancelled is cancelled again after this time.
-CANCEL_AGAIN_SECONDS = 0.1
 
 _FLEETS: "WeakKeyDictionary[Crawler, Fleet]" = WeakKeyDictionary()
 
@@ -84,30 +83,6 @@ def fleet_of(crawler: Crawler) -> "Fleet | None":
 def register_fleet(crawler: Crawler, fleet: "Fleet") -> None:
     """From now on `fleet_of(crawler)` returns this handle."""
     _FLEETS[crawler] = fleet
-
-
-def _dupefilter_class(path: Any) -> type[DupeFilter]:
-    found = load_object(path)
-    if not issubclass(found, DupeFilter):
-        ours = f"{DupeFilter.__module__}.{DupeFilter.__qualname__}"
-        raise ValueError(f"DUPEFILTER_CLASS is {path}; the queue needs DUPEFILTER_CLASS = {ours!r}")
-    kind: type[DupeFilter] = found
-    return kind
-
-
-async def _cancel(tasks: "set[asyncio.Task[Any]]") -> None:
-    """Cancel tasks and wait until they have ended. redis-py may swallow a cancellation while it connects."""
-    pending = {task for task in tasks if not task.done()}
-    while pending:
-        for task in pending:
-            task.cancel()
-        _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN_SECONDS)
-
-
-def _is_cancelled() -> bool:
-    """Whether the task that runs now is being cancelled itself."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 class Fleet:
@@ -132,16 +107,13 @@ class Fleet:
         self.retry_seconds = settings.getfloat("RETRY_DELAY_SECONDS")
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
-        self._background: set[asyncio.Task[None]] = set()
-        self._while_open: set[asyncio.Task[Any]] = set()
-        """They wait for Redis without an end, and are cancelled when the fleet closes."""
-        self.is_closed = False
+        self._background = BackgroundTasks()
         self.redis = connection.connect(settings, for_ever(self.stats))
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
         limits = QueueSettings.from_settings(settings, getattr(spider, "rate_limit", None))
         self.queue = queue_class(self.redis, spider.name, limits)
         self.queue.seeds = SeedSource.of_spider(spider, settings)
-        self.dupefilter = _dupefilter_class(settings["DUPEFILTER_CLASS"]).from_spider(spider)
+        self.dupefilter = dupefilter_class(settings["DUPEFILTER_CLASS"]).from_spider(spider)
         self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats, self.queue.seeds, self._seeds_refused)
         self.cancelled = CancelledJobs(self.queue, self.run_in_background)
         self.has_open_jobs = True
@@ -161,6 +133,10 @@ class Fleet:
             self.queue, self.worker, self.stats, self.buffer.now, background, self.intake.hand_back
         )
         register_fleet(crawler, self)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._background.is_closed
 
     @property
     def at_work(self) -> bool:
@@ -198,12 +174,12 @@ class Fleet:
 
     async def close(self) -> None:
         """Give back what has not been started. Everything that was started is settled by now."""
-        self.is_closed = True
+        self._background.is_closed = True
         self.cancelled.close()
         self.stop_serving()
         if self._tasks:
             BUDGET.stop()
-        await _cancel({*self._tasks[:1], *self._while_open})
+        await self._background.close(self._tasks[:1])
         try:
             await asyncio.wait_for(self._leave(), LEAVING_SECONDS)
         except TimeoutError:
@@ -212,7 +188,8 @@ class Fleet:
             )
         except Exception as error:  # a key has a wrong type
             logger.error("queue/not_left: portal=%s: %s: %s", self.spider.name, type(error).__name__, error)
-        await self._end_tasks()
+        known = [self._known] if self._tasks else []
+        await self._background.cancel([*self._tasks, *known])
         await self.redis.aclose()
 
     # ----- for spiders, middlewares, pipelines and extensions
@@ -254,11 +231,11 @@ class Fleet:
         """
         await asyncio.shield(self._known)
         if not self.serves_many or self._seeds_uncounted:
-            return await self._result_while_open(self.seeds.next(seconds))
-        if not await self._result_while_open(is_set(self._seed_news, seconds)):
+            return await self._background.result_while_open(self.seeds.next(seconds))
+        if not await self._background.result_while_open(is_set(self._seed_news, seconds)):
             return None
         self._seed_news.clear()
-        found = await self._result_while_open(self.seeds.next(SEED_SECONDS))
+        found = await self._background.result_while_open(self.seeds.next(SEED_SECONDS))
         if found is not None:
             self._seed_news.set()  # there may be more
         return found
@@ -266,24 +243,7 @@ class Fleet:
     def run_while_open(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         """Run this in the background. It is cancelled before the connection to Redis is closed: Scrapy closes a spider
         (CLOSESPIDER_*, CloseSpider) while its `start` still waits."""
-        task = asyncio.create_task(work)
-        self._while_open.add(task)
-        task.add_done_callback(self._while_open.discard)
-        return task
-
-    async def _result_while_open(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """The result; None if the fleet is closed first."""
-        if self.is_closed:
-            work.close()
-            return None
-        task = self.run_while_open(work)
-        try:
-            return await task
-        except asyncio.CancelledError:
-            if self.is_closed and task.cancelled() and not _is_cancelled():
-                return None
-            task.cancel()
-            raise
+        return self._background.run_while_open(work)
 
     async def remove_seed(self, nonce: str) -> None:
         await self.seeds.remove(nonce)
@@ -327,7 +287,7 @@ class Fleet:
 
     async def nothing_left(self) -> bool:
         """Whether the portal has no seeds and no requests, waiting or leased."""
-        return bool(await self._result_while_open(self.queue.is_empty()))
+        return bool(await self._background.result_while_open(self.queue.is_empty()))
 
     def finished(self, request: Request) -> None:
         """The callback or errback of a request has ended."""
@@ -518,26 +478,14 @@ class Fleet:
 
     def run_in_background(self, act: Callable[[], Awaitable[None]], what: str) -> "asyncio.Task[None]":
         """Run this in the background, at the latest before the worker ends. `what` says in the log what failed."""
-        task = asyncio.create_task(_logged(act, what))
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-        return task
+        return self._background.run_to_the_end(act, what)
 
     def _wake(self) -> None:
         if self.crawler.engine is not None:
             wake(self.crawler.engine)
 
-    async def _end_tasks(self) -> None:
-        """No task may use Redis after its connection is closed."""
-        tasks = [*self._tasks, *self._background]
-        if self._tasks:
-            tasks.append(self._known)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     async def _leave(self) -> None:
-        await asyncio.gather(*self._background, return_exceptions=True)
+        await self._background.finish()
         if self._tasks:
             await self.outbox.close()
             await self.queue.leave(self.worker)
@@ -546,10 +494,3 @@ class Fleet:
             batch = self.queue.batch
             self.queue.batch = None
             await batch.remove_user()
-
-
-async def _logged(act: Callable[[], Awaitable[None]], what: str) -> None:
-    try:
-        await act()
-    except Exception as error:
-        logger.error("queue/failed: %s: %s: %s", what, type(error).__name__, error)

@@ -45,7 +45,7 @@ class Heartbeat:
     def __init__(self, crawler: Crawler, seconds: float) -> None:
         self.crawler = crawler
         self.seconds = seconds
-        self._beating: asyncio.Task[None] | None = None
+        self._sending: asyncio.Task[None] | None = None
         self._rate = Rate()
         self._cpu = Rate()
         self._pages = 0
@@ -59,13 +59,13 @@ class Heartbeat:
         return extension
 
     def opened(self, spider: Spider) -> None:
-        self._beating = asyncio.ensure_future(self._beat_on())
+        self._sending = asyncio.ensure_future(self._send_regularly())
 
     def closed(self, spider: Spider) -> None:
-        if self._beating is not None:
-            self._beating.cancel()
+        if self._sending is not None:
+            self._sending.cancel()
 
-    async def _beat_on(self) -> None:
+    async def _send_regularly(self) -> None:
         while True:
             fleet = fleet_of(self.crawler)
             if fleet is not None and fleet.at_work:

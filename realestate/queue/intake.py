@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from scrapy import Request
 
-from realestate.queue import reclaimed
 from realestate.queue.buffer import monotonic_ms
 from realestate.queue.codec import MalformedRequest, decode
 from realestate.queue.dead_letters import dead_letter
+from realestate.queue.dead_workers import DEAD_WORKERS
 from realestate.queue.engine import LEASE
 from realestate.queue.pages import LeasedErrback
 from realestate.queue.request_queue import Lease, Taken
@@ -36,7 +36,7 @@ class Intake:
         """Whether the last heartbeat saw anything to take."""
         self.news = asyncio.Event()
         """There may be something to take. Set by heartbeats, if this process serves many portals."""
-        self._hungry = asyncio.Event()
+        self._wants_more = asyncio.Event()
 
     def __len__(self) -> int:
         """Requests that this process holds and has not started."""
@@ -46,7 +46,7 @@ class Intake:
         """The next request whose send slot has come."""
         if self.fleet.local:
             return self.fleet.local.pop()
-        self._hungry.set()
+        self._wants_more.set()
         while (ready := self.fleet.buffer.pop()) is not None:
             if request := self._started(*ready):
                 return request
@@ -84,8 +84,8 @@ class Intake:
     async def run(self) -> None:
         """Take requests for as long as the worker runs. It is the only task that takes."""
         while True:
-            await self._hungry.wait()
-            self._hungry.clear()
+            await self._wants_more.wait()
+            self._wants_more.clear()
             wanted = self.size - len(self.fleet.buffer)
             if not self.fleet.serving or wanted <= self.size // 4:
                 continue
@@ -94,7 +94,7 @@ class Intake:
             except Exception:  # if this task ended, the worker would never take requests again
                 logger.exception("queue/not_taken: could not take requests; trying again in 1 s")
                 await asyncio.sleep(1.0)
-                self._hungry.set()
+                self._wants_more.set()
                 continue
             for lease in taken.leases:
                 self.fleet.buffer.add(self.fleet.ledger.open(lease), lease)
@@ -105,7 +105,7 @@ class Intake:
             if len(taken.leases) < wanted:
                 again_in = (taken.ask_again_at - self.fleet.buffer.now()) / 1000
                 await self._rest(again_in if taken.ask_again_at > 0 else None)
-                self._hungry.set()
+                self._wants_more.set()
 
     async def _take(self, wanted: int) -> Taken:
         """Called by one task only: all leases of the last call are in the ledger before the next call."""
@@ -114,7 +114,7 @@ class Intake:
         taken = await self.fleet.queue.take(self.fleet.worker, wanted, mine)
         self.fleet.stats.inc_value("queue/round_trips")
         self.fleet.buffer.set_clock(taken.now, asked_at)
-        reclaimed.DEAD_WORKERS.found(self.fleet.spider.name, taken.reclaimed)
+        DEAD_WORKERS.found(self.fleet.spider.name, taken.reclaimed)
         return taken
 
     async def _rest(self, seconds: float | None) -> None:

@@ -96,10 +96,10 @@ class Outbox:
             self.stats.inc_value("queue/round_trips")
             self._count(settlements, ours)
 
-    async def _call(self, thens: list[Callable[[], Awaitable[None]]]) -> None:
-        for then in thens:
+    async def _call(self, callbacks: list[Callable[[], Awaitable[None]]]) -> None:
+        for callback in callbacks:
             try:
-                await then()
+                await callback()
             except ResponseError as error:
                 logger.error("queue/refused: a seed was not removed: %s", error)
 

@@ -50,7 +50,7 @@ ONE_AT_A_TIME_MS = 30_000
 #: After this many failures in a row a proxy counts as dead.
 DEAD_AFTER = 5
 #: After this many good responses in a row a proxy is healthy again and its faults are cleared.
-TRUST = 3
+HEALTHY_AFTER = 3
 #: How long a proxy rests after its first fault, by kind of fault. Refusals pass quickly. A proxy that is banned, broken
 #: or manipulating pages mostly stays so, and each try costs a request.
 REST_MS: Mapping[Fault, int] = {"refused": 1_000, "banned": 60_000, "failed": 2_000, "bad": 5_000}
@@ -142,10 +142,10 @@ def after_success(
     """The health after this many good responses."""
     good = health.good + times
     # Occasional faults must not add up to a rest of an hour.
-    strikes = 0 if good >= TRUST else health.strikes
+    strikes = 0 if good >= HEALTHY_AFTER else health.strikes
     health = replace(health, one_at_a_time=False, responses=health.responses + times, strikes=strikes)
     if health.condition != "healthy":
-        return replace(health, condition="healthy" if good >= TRUST else "probation", good=good % TRUST)
+        return replace(health, condition="healthy" if good >= HEALTHY_AFTER else "probation", good=good % HEALTHY_AFTER)
     if good < max(STEP, STEP_SECONDS * health.rate):
         return replace(health, good=good)
     proven = max(health.proven, health.rate)

@@ -79,10 +79,10 @@ def pairs(adverts: Sequence[Shown]) -> Iterator[Pair]:
     by_home: dict[str, list[Shown]] = defaultdict(list)
     for each in adverts:
         by_home[each.home].append(each)
-    rivals = _Rivals(adverts)
+    similar = _SimilarAdverts(adverts)
     for same in by_home.values():
         if len(same) > 1:
-            is_alone = {each.name: not rivals.has(each) for each in same}
+            is_alone = {each.name: not similar.has(each) for each in same}
             for a, b in combinations(same, 2):
                 has_code = a.code is not None and a.code == b.code and a.listing.agency_name == b.listing.agency_name
                 decided = agree(a, b) and (has_code or (is_alone[a.name] and is_alone[b.name]))
@@ -131,7 +131,7 @@ def agree(a: Shown, b: Shown) -> bool:
     return True
 
 
-class _Rivals:
+class _SimilarAdverts:
     """Finds adverts of other homes that agree with an advert."""
 
     def __init__(self, adverts: Iterable[Shown]) -> None:

@@ -93,9 +93,9 @@ async def forwarding(
             url = base.replace("http://", f"http://{credentials}")
             proxy = Proxy(url=url, address=proxy_address(number), kind=kind)
             proxies.append(proxy)
-            is_mute = kind == "dead" and sum(each.kind == "dead" for each in proxies) % 2 == 0
-            if kind != "dead" or is_mute:  # a socket that does not listen refuses connections
-                server = _ProxyServer(proxy, host, frozenset(ports), password, seed, is_mute=is_mute)
+            is_silent = kind == "dead" and sum(each.kind == "dead" for each in proxies) % 2 == 0
+            if kind != "dead" or is_silent:  # a socket that does not listen refuses connections
+                server = _ProxyServer(proxy, host, frozenset(ports), password, seed, is_silent=is_silent)
                 await stack.enter_async_context(server.open(bound))
         yield proxies
 
@@ -141,14 +141,14 @@ class _ProxyServer:
     """Handles the requests to one proxy."""
 
     def __init__(
-        self, proxy: Proxy, host: str, ports: frozenset[int], password: str | None, seed: int, *, is_mute: bool
+        self, proxy: Proxy, host: str, ports: frozenset[int], password: str | None, seed: int, *, is_silent: bool
     ) -> None:
         self._proxy = proxy
         self._host = host
         self._ports = ports
         self._wanted = None if password is None else b64encode(f"{USER}:{password}".encode()).decode()
         self._seed = seed
-        self._is_mute = is_mute
+        self._is_silent = is_silent
         self._running: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -180,7 +180,7 @@ class _ProxyServer:
         request = _parsed(await reader.readuntil(b"\r\n\r\n"))
         self._authorize(request)
         self._proxy.requests += 1
-        if self._is_mute:
+        if self._is_silent:
             await reader.read()  # until the client closes the connection
             return
         port, target = request.destination()
@@ -193,7 +193,7 @@ class _ProxyServer:
         if lie == "replace":
             writer.write(_page(_OWN_PAGE))
             return
-        onward = await self._dial(port)
+        onward = await self._connect(port)
         try:
             if request.method == "CONNECT":
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -212,7 +212,7 @@ class _ProxyServer:
             self._proxy.unauthorized += 1
             raise _Refused("407 Proxy Authentication Required", 'Proxy-Authenticate: Basic realm="simulator"')
 
-    async def _dial(self, port: int) -> _Streams:
+    async def _connect(self, port: int) -> _Streams:
         try:
             return await asyncio.open_connection(self._host, port, local_addr=(self._proxy.address, 0))
         except OSError:

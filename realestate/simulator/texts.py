@@ -130,7 +130,7 @@ SENTENCES = {
 }
 
 #: Texts that break a careless reader of `window.classified`.
-SNARES = (
+MISLEADING_TEXTS = (
     "Indeling: {{gelijkvloers}}; verdieping {{2 kamers}}; zolder.",
     'Le propriétaire précise : "tout est à rafraîchir";\nprix = {{ferme}};',
     "Plan: <script>var plan = {{rooms: 3}};</script> (see the window.classified = {{}}; of our own site)",

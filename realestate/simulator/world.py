@@ -45,7 +45,7 @@ class World:
         self.adverts: _Opening[dict[int, Advert]] = _Opening(self._open)
         self.at_night: Callable[[list[str]], None] = _nobody_looks
         """Called with the portals of a country before a day changes them."""
-        self.in_the_morning: Callable[[str, Changes], None] = _nobody_minds
+        self.in_the_morning: Callable[[str, Changes], None] = _ignore_changes
         """Called with each portal and what the day changed on it."""
         self._listings = listings
         self._homes: dict[str, list[Home]] = {}
@@ -240,7 +240,7 @@ def _portals_of(country: str) -> list[str]:
 def _nobody_looks(portals: list[str]) -> None: ...
 
 
-def _nobody_minds(portal: str, changes: Changes) -> None: ...
+def _ignore_changes(portal: str, changes: Changes) -> None: ...
 
 
 def _ms(delta: timedelta) -> timedelta:

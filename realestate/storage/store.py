@@ -26,7 +26,7 @@ MASS = 0.2
 #: This many complete sweeps must miss a listing before evidence of the kind `absent` counts.
 ABSENCES = 2
 #: A listing is read again at the earliest, and at the latest, this many days after the last time.
-DUE_SOONEST = 1
+DUE_EARLIEST = 1
 DUE_LATEST = 14
 #: The most listings that one refresh requests.
 DUE_AT_ONCE = 10_000
@@ -271,7 +271,7 @@ class Store(Orders, Occurrences, Protocol):
 
     def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
         """The listings on the market whose pages are to be read again, the longest overdue first. A listing is due
-        after half the mean time between its changes, at least DUE_SOONEST and at most DUE_LATEST days."""
+        after half the mean time between its changes, at least DUE_EARLIEST and at most DUE_LATEST days."""
 
     def erased(self, portal: str) -> frozenset[str]:
         """The refs of the portal's listings that were erased."""

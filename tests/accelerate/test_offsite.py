@@ -10,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import offsite
 from scrapy.exceptions import IgnoreRequest
 
-from realestate.accelerate.offsite import OffsiteMiddleware
+from realestate.accelerate.downloader_middlewares import OffsiteMiddleware
 from realestate.spiders.immoweb import ImmowebSpider
 
 HOSTS = (

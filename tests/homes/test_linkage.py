@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from realestate.homes import pairs
-from realestate.homes.clusters import SIZE_LIMIT, Link, Pins, homes_of, pinned, undoubted
+from realestate.homes.clusters import SIZE_LIMIT, Link, Pins, homes_of, pinned, without_doubtful
 from realestate.homes.explain import reasons
 from realestate.homes.facts import Facts, code_in, facts_of_all, floor_in, street_of
 from realestate.homes.linkage import BLOCK_LIMIT, cluster, identified
@@ -255,8 +255,8 @@ def test_homes_have_a_size_limit() -> None:
 def test_a_listing_that_fits_two_homes_is_linked_to_neither() -> None:
     known = {each.name: each for each in facts(advert("1", floor=None), advert("2"), advert("3", floor=6))}
     near = [Link("bina/1", "bina/2", 0.95), Link("bina/1", "bina/3", 0.94)]
-    assert undoubted(near, near, known) == []
-    assert undoubted(near[:1], near[:1], known) == near[:1]
+    assert without_doubtful(near, near, known) == []
+    assert without_doubtful(near[:1], near[:1], known) == near[:1]
 
 
 def test_the_reasons_say_what_counts() -> None:

@@ -173,7 +173,7 @@ def test_many_requests_fetch_once_and_the_others_wait_in_the_queue(run: Run) -> 
 @pytest.mark.parametrize("rate", [0, 10])
 def test_each_worker_that_reads_it_sets_the_crawl_delay(run: Run, server: Redis, rate: int) -> None:
     async def crawl_delay(worker: Worker) -> Any:
-        await asyncio.gather(*worker.scheduler.fleet._background)
+        await worker.scheduler.fleet._background.finish()
         return server.hget(keys.rate_limit("immoweb"), "crawl_delay")
 
     async def act(first: Worker, second: Worker) -> None:
@@ -329,7 +329,7 @@ def test_a_refusal_slows_the_fleet_down(run: Run, server: Redis) -> None:
     async def act(worker: Worker) -> None:
         worker.respond((429, b"", ("Retry-After", "30")))
         await worker.check()
-        await asyncio.gather(*worker.scheduler.fleet._background)
+        await worker.scheduler.fleet._background.finish()
 
     run(act)
     state: Any = server.hgetall(keys.rate_limit("immoweb"))
@@ -562,7 +562,7 @@ def test_a_fetch_that_ends_in_any_way_releases_the_lock(run: Run, server: Redis,
         worker.middleware._fetch = fetch  # type: ignore[method-assign,assignment]
         with pytest.raises(type(error)):
             await worker.check()
-        await asyncio.gather(*worker.scheduler.fleet._background)
+        await worker.scheduler.fleet._background.finish()
         assert not server.exists(keys.robots("immoweb", SITE) + ":lock")
         other.respond((200, TEXT))
         assert await other.check() is None, "another worker fetches it at once"
@@ -588,7 +588,7 @@ def test_a_result_that_redis_could_not_take_is_saved_when_it_is_back(
         worker.respond((200, TEXT))
         assert await worker.check() is None, "the worker does not wait"
         is_back.set()
-        await asyncio.gather(*fleet._background)
+        await fleet._background.finish()
         assert not server.exists(keys.robots("immoweb", SITE) + ":lock")
         assert await other.check() is None
         assert other.fetched == []

@@ -13,7 +13,7 @@ import yaml
 
 from realestate.jobs.manage import new_order
 from realestate.jobs.order import JobOrder
-from realestate.monitoring.alerts import Alerts, open_alerts, silence, silences, unsilence
+from realestate.monitoring.alerts import Alerts, end_silence, open_alerts, silence, silences
 from realestate.monitoring.catalogue import BY_NAME, exported_name
 from realestate.monitoring.channels import Channels
 from realestate.monitoring.delivery import Sender
@@ -240,8 +240,8 @@ def test_nobody_is_told_of_a_silenced_alert_until_the_silence_ends(store: Postgr
     Alerts(store, channels).update([match()], NOW + timedelta(hours=2))
     Sender(store, channels).send_due()
     assert len(titles(receiver)) == 1
-    assert unsilence(store, "ban_pages")
-    assert not unsilence(store, "ban_pages")
+    assert end_silence(store, "ban_pages")
+    assert not end_silence(store, "ban_pages")
 
 
 def test_an_alert_arrives_while_the_database_is_away(receiver: Receiver) -> None:

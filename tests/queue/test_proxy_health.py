@@ -169,7 +169,7 @@ def test_faults_with_good_responses_between_them_do_not_add_up() -> None:
     """A site that fails one request in eight must not make its best proxies rest for an hour."""
     health, now = ProxyHealth(), NOW
     for _ in range(50):
-        health, now = after_success(health, proxy_health.TRUST), now + 60_000
+        health, now = after_success(health, proxy_health.HEALTHY_AFTER), now + 60_000
         health = after_fault(health, "bad", now - 1, now)
         assert health.until - now <= 1.5 * proxy_health.REST_MS["bad"]
 
@@ -177,7 +177,7 @@ def test_faults_with_good_responses_between_them_do_not_add_up() -> None:
 def test_a_proxy_that_seldom_works_rests_longer_each_time() -> None:
     health, now = ProxyHealth(), NOW
     for _ in range(20):
-        health, now = after_success(health, proxy_health.TRUST - 1), now + 60_000
+        health, now = after_success(health, proxy_health.HEALTHY_AFTER - 1), now + 60_000
         health = after_fault(health, "bad", now - 1, now)
     assert health.until - now == proxy_health.LONGEST_REST_MS
 
@@ -185,7 +185,7 @@ def test_a_proxy_that_seldom_works_rests_longer_each_time() -> None:
 def test_a_fault_is_followed_by_probation() -> None:
     health = after(ProxyHealth(), "banned")
     assert after_success(health, 1).condition == "probation"
-    assert after_success(after_success(health, 1), proxy_health.TRUST).condition == "healthy"
+    assert after_success(after_success(health, 1), proxy_health.HEALTHY_AFTER).condition == "healthy"
 
 
 def test_when_most_proxies_are_refused_at_once_the_site_means_us() -> None:

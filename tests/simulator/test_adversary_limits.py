@@ -6,10 +6,10 @@ from random import Random
 import pytest
 
 from realestate.simulator.adversary.limits import (
-    FORGIVEN_SECONDS,
+    BAN_COUNTS_SECONDS,
+    EXCESS_COUNTS_SECONDS,
     GRACE_SECONDS,
     INTERVALS,
-    REFORMED_SECONDS,
     IntervalDetector,
     Limits,
     RateWindow,
@@ -84,7 +84,7 @@ def test_the_third_excess_causes_a_temporary_ban(profile: str, seconds: float) -
 def test_excesses_are_forgiven_after_a_while() -> None:
     limits = after_a_burst("normal")
     assert statuses(limits, 100.0, 101.0) == [429, 429]
-    later = 101.0 + FORGIVEN_SECONDS + 1
+    later = 101.0 + EXCESS_COUNTS_SECONDS + 1
     assert statuses(limits, *[later] * 16) == [200] * 15 + [429]
 
 
@@ -104,7 +104,7 @@ def test_the_hostile_profile_bans_at_once_and_twice_as_long_each_time() -> None:
         lengths.append(now - banned_at)
         now += 10
     assert lengths == [30, 60, 120, 240]
-    now += REFORMED_SECONDS
+    now += BAN_COUNTS_SECONDS
     assert statuses(limits, *[now] * 4)[-1] == 403
     assert (limits.refusal(now + 29), limits.refusal(now + 31)) == (Refusal("banned", 403), None)
 

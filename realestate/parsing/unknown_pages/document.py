@@ -199,7 +199,7 @@ def _walked(page: html.Page) -> tuple[list[Block], list[Element], list[int]]:
         if child.tag == "-text":
             _add_text(child, own, blocks)
         elif child.tag in ("sup", "sub"):
-            _glue(line(child.text()), own, blocks)
+            _join_to_last(line(child.text()), own, blocks)
         elif (
             not (child.tag or "-").startswith(("-", "!"))
             and child.tag not in _NO_TEXT
@@ -228,12 +228,12 @@ def _add_text(node: html.Element, element: int, blocks: list[Block]) -> None:
         return
     before = node.prev
     if before is not None and before.tag in ("sup", "sub") and blocks and blocks[-1].element == element:
-        _glue(text, element, blocks)
+        _join_to_last(text, element, blocks)
     else:
         blocks.append(Block(text, element))
 
 
-def _glue(text: str | None, element: int, blocks: list[Block]) -> None:
+def _join_to_last(text: str | None, element: int, blocks: list[Block]) -> None:
     """Add a text to the block before it, if both are in the same element."""
     if not text:
         return

@@ -54,7 +54,7 @@ _TYPES: dict[str, str] = {"Apartment": "apartment", "House": "house", "Room": "r
 _WEAK_TYPES: dict[str, str] = {"SingleFamilyResidence": "house"}
 _MOST_DEPTH = 4
 #: From this number on, nodes of one type that differ are a list of homes.
-CROWD = 3
+LIST_OF_HOMES = 3
 
 
 class Subject(NamedTuple):
@@ -85,7 +85,7 @@ def subject(document: Document, nodes: list[dict[str, Any]]) -> Subject:
             others += len(distinct) - 1 if len(distinct) > len(own) else 0
         elif len(distinct) == 1:
             chosen += group
-        elif len(distinct) < CROWD:
+        elif len(distinct) < LIST_OF_HOMES:
             chosen.append(max(group, key=len))
             others += len(distinct) - 1
         else:

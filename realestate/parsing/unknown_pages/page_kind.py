@@ -43,7 +43,7 @@ def of(document: Document, subject: nodes.Subject, rows: Sequence[Row], *, has_o
     points = 5 * bool(types & nodes.RESULTS)
     points += 3 * _is_list_of_page(document, every)
     points += 3 * nodes.is_range_of_offers(every)
-    points += 3 * (subject.others >= nodes.CROWD and not subject.is_matched)
+    points += 3 * (subject.others >= nodes.LIST_OF_HOMES and not subject.is_matched)
     points += 2 * has_list
     points += _points_of_titles(document)
     points += 2 * (_fields_of_many_homes(rows) >= 2)

@@ -66,7 +66,7 @@ class Adversary:
         self._tallies = defaultdict[str, Tally](Tally)
         self._asked = Counter[tuple[str, str]]()
         self._let_in = 0
-        self._relaid = 0
+        self._new_layouts = 0
         if "bomb" in self._profile.faults:
             bomb(Response("other", b""))  # made now: it takes a second, in which no other request gets a response
 
@@ -96,11 +96,11 @@ class Adversary:
 
     def as_record(self) -> dict[str, Any]:
         """Return the counts of all addresses together."""
-        return total(self._tallies.values()) | {"new_layout": self._relaid}
+        return total(self._tallies.values()) | {"new_layout": self._new_layouts}
 
     def _refusal(self, visit: Visit, now: float) -> Refusal | None:
         refusal = self._limits[visit.address].refusal(now)
-        if refusal is None and self._profile.is_watchful and (reason := objection(visit.headers)):
+        if refusal is None and self._profile.checks_clients and (reason := objection(visit.headers)):
             return Refusal(reason, 403)
         return refusal
 
@@ -128,7 +128,7 @@ class Adversary:
     def _as_laid_out(self, response: Response) -> Response:
         if not self._profile.changes_layout or self._let_in < NEW_LAYOUT * self._listings:
             return response
-        self._relaid += 1
+        self._new_layouts += 1
         return relaid(response)
 
     def _treatment(self, fault: Fault, visit: Visit, response: Response, rolled: Random) -> Treatment:

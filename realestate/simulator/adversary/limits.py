@@ -7,8 +7,9 @@ is older than the window. At 20 a second that is 60 in 3 s, at 5 it is 15 in 3 s
 
 An excess gets a 429 with Retry-After. The address is refused until then and begins with an empty window after that, so
 a client that waits as long as Retry-After says is served. Earlier requests are refused too. They count as a further
-excess unless they were sent before the 429 arrived (GRACE_SECONDS). Too many excesses within FORGIVEN_SECONDS bring a
-ban: 403 for everything until it is over. Requests during a ban do not make it longer. Times are passed in, in seconds.
+excess unless they were sent before the 429 arrived (GRACE_SECONDS). Too many excesses within EXCESS_COUNTS_SECONDS
+bring a ban: 403 for everything until it is over. Requests during a ban do not make it longer. Times are passed in, in
+seconds.
 """
 
 from collections import deque
@@ -23,9 +24,9 @@ SMALLEST_BURST = 3
 #: A request that comes so soon after a refusal was sent before the refusal arrived.
 GRACE_SECONDS = 0.5
 #: After this long without an excess, the earlier ones do not count any more.
-FORGIVEN_SECONDS = 60.0
+EXCESS_COUNTS_SECONDS = 60.0
 #: After this long without a ban, the next one is as short as the first.
-REFORMED_SECONDS = 600.0
+BAN_COUNTS_SECONDS = 600.0
 #: The number of intervals that are compared, and the highest standard deviation / mean that counts as a machine's.
 INTERVALS = 12
 REGULAR = 0.05
@@ -95,7 +96,7 @@ class Bans:
         return now < self._until
 
     def ban(self, now: float) -> None:
-        if now - self._until > REFORMED_SECONDS:
+        if now - self._until > BAN_COUNTS_SECONDS:
             self._given = 0
         self._until = now + self._seconds * (2**self._given if self._double else 1)
         self._given += 1
@@ -122,12 +123,12 @@ class Limits:
             return self._held(now) if is_on_its_way else self._excess("held", now)
         if not self._window.admits(now):
             return self._excess("rate", now)
-        if self._profile.is_watchful and self._intervals.is_regular(now):
+        if self._profile.checks_clients and self._intervals.is_regular(now):
             return self._excess("regular", now)
         return None
 
     def _excess(self, reason: Reason, now: float) -> Refusal:
-        if now - self._last_excess > FORGIVEN_SECONDS:
+        if now - self._last_excess > EXCESS_COUNTS_SECONDS:
             self._excesses = 0
         self._excesses += 1
         self._last_excess = now

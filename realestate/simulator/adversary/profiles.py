@@ -37,7 +37,7 @@ class Profile:
     ban_seconds: float = 0.0
     bans_double: bool = False
     """Each further ban lasts twice as long."""
-    is_watchful: bool = False
+    checks_clients: bool = False
     """Whether it checks intervals, headers, user agents and the headers that proxies add."""
     faults: Mapping[Fault, float] = field(default_factory=dict)
     """fault -> its share of the requests that are served."""
@@ -55,13 +55,13 @@ _WORSE: Mapping[Fault, float] = {"drip": 0.01, "redirect_loop": 0.01, "bomb": 0.
 PROFILES: Mapping[str, Profile] = {
     "gentle": Profile(rate=20),
     "normal": Profile(rate=5, bans_at=3, ban_seconds=10, faults={"server_error": 0.01, "reset": 0.005}),
-    "strict": Profile(rate=1, bans_at=3, ban_seconds=20, is_watchful=True, faults=_STRICT, proxies={"dead": 1}),
+    "strict": Profile(rate=1, bans_at=3, ban_seconds=20, checks_clients=True, faults=_STRICT, proxies={"dead": 1}),
     "hostile": Profile(
         rate=0.5,
         bans_at=1,
         ban_seconds=30,
         bans_double=True,
-        is_watchful=True,
+        checks_clients=True,
         faults={**{fault: 3 * share for fault, share in _STRICT.items()}, **_WORSE},
         changes_layout=True,
         has_empty_spell=True,

@@ -40,7 +40,7 @@ class Facts:
     has_mortgage: bool | None
     metro: str | None
     settlement: str | None
-    tells_district: bool
+    shows_district: bool
     street: str | None
     is_address_split: bool
     """Whether the address is an object instead of a text."""
@@ -60,7 +60,7 @@ class Facts:
         named = (
             self.metro and f"{self.metro} {METRO}",
             self.settlement and f"{self.settlement} {SETTLEMENT}",
-            home.place.district and self.tells_district and f"{home.place.district} {DISTRICT}",
+            home.place.district and self.shows_district and f"{home.place.district} {DISTRICT}",
         )
         return [name for name in named if name]
 
@@ -80,7 +80,7 @@ def _posted(advert: Advert) -> Facts:
     home = advert.home
     rng = dice(advert.key, "facts")
     rooms = home.rooms if rng.random() < 0.95 else None
-    tells_floor = home.floor is not None and home.floors is not None and rng.random() < 0.9
+    shows_floor = home.floor is not None and home.floors is not None and rng.random() < 0.9
     is_agent = rng.random() < 0.75
     if advert.words is not None:
         is_agent = advert.agency is not None
@@ -91,15 +91,15 @@ def _posted(advert: Advert) -> Facts:
         form=form,  # type: ignore[arg-type]
         title=advert.title or _title(home, rooms, metro),
         rooms=rooms,
-        floor=home.floor if tells_floor else None,
-        floors=home.floors if tells_floor else None,
+        floor=home.floor if shows_floor else None,
+        floors=home.floors if shows_floor else None,
         land_sot=rng.randint(1, 12) if "house" in home.kind and rng.random() < 0.8 else None,
         has_repair=rng.choice((home.quality > 0.3, home.quality > 0.3, None)),
         has_deed=rng.choice((True, True, False, None)),
         has_mortgage=rng.choice((True, False, None)) if home.operation == "sale" else None,
         metro=metro,
         settlement=home.settlement,
-        tells_district=rng.random() < 0.8,
+        shows_district=rng.random() < 0.8,
         street=f"{home.street} {home.number}" if rng.random() < 0.6 else None,
         is_address_split=rng.random() < 0.3,
         is_mapped=rng.random() < 0.4,

@@ -46,7 +46,7 @@ def listing(advert: Advert, url: str, photos: list[str]) -> Listing:
         has_deed=facts.has_deed,
         has_mortgage=facts.has_mortgage,
         city=home.place.city if facts.form != "old" or facts.street else None,
-        district=home.place.district if facts.tells_district and home.place.district else facts.settlement,
+        district=home.place.district if facts.shows_district and home.place.district else facts.settlement,
         metro_station=facts.metro,
         street=facts.street,
         latitude=latitude,

@@ -99,21 +99,21 @@ def _posted(advert: Advert) -> Facts:
     home = advert.home
     rng = dice(advert.key, "facts")
     rooms = home.rooms if rng.random() < 0.95 else None
-    tells_floor = rng.random() < 0.92
-    tells_repair = rng.random() < 0.85
-    tells_metro = rng.random() < 0.8
+    shows_floor = rng.random() < 0.92
+    shows_repair = rng.random() < 0.85
+    shows_metro = rng.random() < 0.8
     built = home.kind not in ("land", "garage")
-    title = _title(home, rooms, tells_metro)
+    title = _title(home, rooms, shows_metro)
     return Facts(
         title=title,
         slug=_slug(title),
         rooms=rooms,
-        floor=home.floor if tells_floor else None,
+        floor=home.floor if shows_floor else None,
         floors=home.floors if rng.random() < 0.9 else None,
-        repair=REPAIRS[int(home.quality * 3.99)] if built and tells_repair else None,
+        repair=REPAIRS[int(home.quality * 3.99)] if built and shows_repair else None,
         document=rng.choice((DEED, DEED, DEED, CONTRACT, None)),
         address=_address(home, rng),
-        title_metro=home.metro if tells_metro else None,
+        title_metro=home.metro if shows_metro else None,
         is_mapped=rng.random() < 0.8,
         paragraphs=advert.words or _paragraphs(home, rng),
         seller=_seller(advert, rng),
@@ -138,18 +138,18 @@ def grouped(number: int, space: str) -> str:
     return f"{number:,}".replace(",", space)
 
 
-def _title(home: Home, rooms: int | None, tells_metro: bool) -> str:
+def _title(home: Home, rooms: int | None, shows_metro: bool) -> str:
     verb = "Satılır" if home.operation == "sale" else "İcarəyə verilir"
     counted = f"{rooms} otaqlı " if rooms else ""
-    return f"{verb} {counted}{area_text(home)} {AZ_NOUNS[home.kind]} {_whereabouts(home, tells_metro)}"
+    return f"{verb} {counted}{area_text(home)} {AZ_NOUNS[home.kind]} {_whereabouts(home, shows_metro)}"
 
 
 def _slug(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", title.translate(_LATIN).lower()).strip("-")
 
 
-def _whereabouts(home: Home, tells_metro: bool) -> str:
-    if home.metro and tells_metro:
+def _whereabouts(home: Home, shows_metro: bool) -> str:
+    if home.metro and shows_metro:
         return f"{home.metro} m."
     if home.settlement:
         return f"{home.settlement} q."

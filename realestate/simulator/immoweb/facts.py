@@ -12,11 +12,11 @@ from realestate.simulator.texts import (
     ADDED,
     AGENCIES,
     DEVELOPERS,
+    MISLEADING_TEXTS,
     NOTARIES,
     NOUNS,
     PERSONS_BE,
     SENTENCES,
-    SNARES,
     TITLES,
 )
 
@@ -213,12 +213,12 @@ def _og_title(home: Home, bedrooms: int | None) -> str:
 def _description(advert: Advert, language: str, rng: Random) -> str:
     """Return the description with the blanks that people leave in it. Without one immoweb shows "-"."""
     text = _sentences(advert, language, rng)
-    snare = rng.choice(SNARES)
+    misleading = rng.choice(MISLEADING_TEXTS)
     chance = rng.random()
     if chance < 0.04:
         return "-"
     if chance < 0.12:
-        return f"{text}\n{snare.format(city=advert.home.place.city)}"
+        return f"{text}\n{misleading.format(city=advert.home.place.city)}"
     return f" {text}  \n" if chance < 0.3 else text
 
 

@@ -54,7 +54,7 @@ class Facts:
     views: int
     has_old_form: bool
     has_html_body: bool
-    tells_unit: bool
+    shows_unit: bool
     """Whether the value of an area has the unit too, not only its label."""
     is_shuffled: bool
 
@@ -74,7 +74,7 @@ def rows(advert: Advert, facts: Facts) -> list[tuple[str, str]]:
         ("Elanın tipi", _deal(home)),
         ("Kirayə müddəti", PERIODS.get(advert.rent_period or "")),
         ("Binanın tipi" if home.floor else "Əmlakın növü", KINDS.get(home.kind)),
-        (f"Sahə, {unit}", f"{number} {unit}" if facts.tells_unit else number),
+        (f"Sahə, {unit}", f"{number} {unit}" if facts.shows_unit else number),
         ("Otaq sayı", facts.rooms),
         ("Mərtəbə", f"{facts.floor}/{facts.floors}" if facts.floor and facts.floors else facts.floor),
         ("Mərtəbə sayı", None if facts.floor else facts.floors),
@@ -123,7 +123,7 @@ def _posted(advert: Advert) -> Facts:
         views=rng.randint(0, 6000),
         has_old_form=rng.random() < OLD_FORM,
         has_html_body=rng.random() < 0.3,
-        tells_unit=rng.random() < 0.2,
+        shows_unit=rng.random() < 0.2,
         is_shuffled=rng.random() < 0.3,
     )
 

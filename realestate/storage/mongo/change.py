@@ -172,7 +172,7 @@ def _is_as(known: Document, item: Observed) -> bool:
 _CLOCK = ("last_seen_at", "last_fetched_at")
 
 
-def grown_times(times: Times) -> Document:
+def latest_times(times: Times) -> Document:
     """The times of a listing that an update raises."""
     found = {"last_seen_at": times.seen, "last_fetched_at": times.read, "price_sighted_at": times.price_sighted}
     return {name: stored_time(at) for name, at in found.items() if at is not None}
@@ -209,7 +209,7 @@ class Change:
         history = self._history()
         kept = {name: value for name, value in state.items() if value is not None}
         kept |= derived_fields(self.outcome.events)
-        times = grown_times(self.times)
+        times = latest_times(self.times)
         if self.before is None or self._is_newest():
             kept["last_job"] = self.times.job
         if self.before is None:

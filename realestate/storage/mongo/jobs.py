@@ -25,8 +25,8 @@ from realestate.storage.orders import Outcome, StoredOrder
 from realestate.storage.store import (
     ABSENCES,
     DUE_AT_ONCE,
+    DUE_EARLIEST,
     DUE_LATEST,
-    DUE_SOONEST,
     MASS,
     SWEEPS,
     WHOLE,
@@ -231,7 +231,7 @@ def _timed(found: Iterable[Document]) -> Iterator[tuple[datetime, str, str, str]
         read_at = each["last_fetched_at"]
         changes = max(each["revision"], 1)
         wait = (read_at - each["first_seen_at"]) / (2 * changes)
-        wait = min(max(wait, timedelta(days=DUE_SOONEST)), timedelta(days=DUE_LATEST))
+        wait = min(max(wait, timedelta(days=DUE_EARLIEST)), timedelta(days=DUE_LATEST))
         yield read_at + wait, each["ref"], each["url"], each.get("rent_period") or ""
 
 

@@ -27,9 +27,9 @@ from realestate.storage.mongo.change import (
     documents_of,
     erased_among,
     found_of,
-    grown_times,
     is_tombstone,
     known_of,
+    latest_times,
     remove_aside,
 )
 from realestate.storage.mongo.connection import REFUSED, Connection, Document, Refused, bulk, server_time
@@ -94,13 +94,16 @@ class _OtherChange:
     def statement(self) -> InsertOne[Any] | UpdateOne:
         before = self.decided.before
         after = other_document(self.decided.after)
-        born = {"events": list(map(event_document, self.events)), "unlogged": [each.revision for each in self.events]}
+        history = {
+            "events": list(map(event_document, self.events)),
+            "unlogged": [each.revision for each in self.events],
+        }
         if before is None:
-            return InsertOne(screened({**after, **born}))
+            return InsertOne(screened({**after, **history}))
         values = {name: after[name] for name in ("kind", "url", "data", "revision", "last_job", "last_seen_at")}
         update = {"$set": values}
         if self.events:
-            update["$push"] = {name: {"$each": more} for name, more in born.items()}
+            update["$push"] = {name: {"$each": more} for name, more in history.items()}
         screened(update)
         not_newer = {"$lte": after["last_seen_at"]}
         expected = {"_id": self.id, "revision": before.revision, "last_seen_at": not_newer}
@@ -253,7 +256,7 @@ class _Plan:
     def touch(self, id: str) -> Document:
         """The update of a listing that was seen again."""
         times = self.touches[id][1]
-        update: Document = {"$max": grown_times(times)}
+        update: Document = {"$max": latest_times(times)}
         if id in self.newest:
             update["$set"] = {"last_job": times.job}
         return update

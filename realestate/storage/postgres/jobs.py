@@ -18,8 +18,8 @@ from realestate.storage.postgres.write import known_of
 from realestate.storage.store import (
     ABSENCES,
     DUE_AT_ONCE,
+    DUE_EARLIEST,
     DUE_LATEST,
-    DUE_SOONEST,
     MASS,
     SWEEPS,
     WHOLE,
@@ -194,7 +194,7 @@ class Planning(Statements):
         return [Part(**dict(zip(_PART, row, strict=True))) for row in rows]
 
     def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
-        bounds = {"soonest": f"{DUE_SOONEST} days", "latest": f"{DUE_LATEST} days"}
+        bounds = {"soonest": f"{DUE_EARLIEST} days", "latest": f"{DUE_LATEST} days"}
         values = {"portal": portal, "limit": limit, "off_the_market": list(OFF_THE_MARKET), **bounds}
         return [Unread(*row) for row in self._ask(_DUE, values)]
 

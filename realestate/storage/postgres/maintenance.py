@@ -197,7 +197,7 @@ _FILLED = 0.9
 _TABLES = """
     SELECT quote_ident(stat.relname) AS name, pg_total_relation_size(stat.relid) AS bytes, n_dead_tup AS dead,
         current_setting('autovacuum_vacuum_threshold')::float
-            + current_setting('autovacuum_vacuum_scale_factor')::float * greatest(table_.reltuples, 0) AS bearable
+            + current_setting('autovacuum_vacuum_scale_factor')::float * greatest(table_.reltuples, 0) AS tolerated
     FROM pg_stat_user_tables AS stat JOIN pg_class AS table_ ON table_.oid = stat.relid
     WHERE stat.schemaname = current_schema() ORDER BY bytes DESC, name
 """
@@ -233,7 +233,7 @@ class Table:
     name: str
     bytes: int
     dead: int
-    bearable: float
+    tolerated: float
     """The number of dead rows at which autovacuum should start."""
 
 
@@ -261,10 +261,10 @@ class Maintenance(Statements):
     limits = Limits()
 
     def upkeep(self) -> Iterator[Finding]:
-        with self._unhurried():
+        with self._without_time_limit():
             tables = [Table(*row) for row in self._ask(_TABLES)]
             yield self._analyzed(tables)
-            yield from (self._cleaned(table) for table in tables if table.dead > 2 * table.bearable)
+            yield from (self._cleaned(table) for table in tables if table.dead > 2 * table.tolerated)
             indexes = [Index(*row) for row in self._ask(_INDEXES)]
             yield from (self._repaired(each) for each in indexes if not each.valid and not each.building)
             (watched_for,) = self._ask(_WATCHED_FOR)[0]
@@ -275,7 +275,7 @@ class Maintenance(Statements):
             yield Finding("partitions", f"{self._ask(_PARTITIONED)[0][0]} tables are partitioned")
 
     @contextmanager
-    def _unhurried(self) -> Iterator[None]:
+    def _without_time_limit(self) -> Iterator[None]:
         """Run without a statement timeout: a large index takes longer than the limit for workers."""
         ((usual,),) = self._ask("SELECT current_setting('statement_timeout')")
         self._ask("SET statement_timeout = 0")
@@ -293,7 +293,7 @@ class Maintenance(Statements):
     def _cleaned(self, table: Table) -> Finding:
         self._ask(f"VACUUM {table.name}", watched=False)
         found = (
-            f"{table.name}: {table.dead} dead rows; autovacuum should have started at {table.bearable:.0f}; vacuumed"
+            f"{table.name}: {table.dead} dead rows; autovacuum should have started at {table.tolerated:.0f}; vacuumed"
         )
         return Finding("dead rows", found, "is autovacuum off, or hindered by an old transaction?", "repaired")
 

@@ -12,7 +12,7 @@ from scrapy.downloadermiddlewares import cookies, redirect
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from realestate.accelerate.plain import CookiesMiddleware, RedirectMiddleware
+from realestate.accelerate.downloader_middlewares import CookiesMiddleware, RedirectMiddleware
 from realestate.queue.plain_urls import request_to
 from realestate.spiders.immoweb import ImmowebSpider
 
