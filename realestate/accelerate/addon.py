@@ -28,7 +28,7 @@ def is_on(settings: BaseSettings) -> bool:
 def _replace(settings: BaseSettings, scrapys: type[Any], ours: type[Any]) -> None:
     """Put our middleware in the place of Scrapy's. A project that has moved Scrapy's or switched it off keeps that."""
     name = "DOWNLOADER_MIDDLEWARES"
-    components = settings.get_component_priority_dict_with_base(name)
+    components: dict[Any, int] = dict(settings.get_component_priority_dict_with_base(name))
     order = components.get(scrapys, components.get(global_object_name(scrapys)))
     if order is not None:
         settings.set_in_component_priority_dict(name, scrapys, None)
