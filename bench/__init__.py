@@ -52,7 +52,7 @@ class DoesNotCount(RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What a measure has to reach: of its own value, or of its ratio to the peer's. Without a bound it is context."""
+    """The goal of a measure: for its value, or for its ratio to the peer's. Without a bound it is context."""
 
     of: Literal["value", "ratio"] = "value"
     minimum: float | None = None
@@ -83,9 +83,10 @@ class Samples:
         return (max(self.values) - min(self.values)) / self.median if self.median else 0.0
 
     def beside(self, peers: "Samples") -> float | None:
-        """How many times the peers', by the median of the rounds: what slows a machine for minutes slows both of one.
+        """How many times the peer's value, by the median of the rounds.
 
-        None if there was a round without the other, or one in which there was nothing to compare with.
+        What slows the machine for minutes slows both sides of a round. None if one side has more rounds than the other,
+        or if a value of the peer is 0.
         """
         if len(self.values) != len(peers.values) or not all(peers.values):
             return None
@@ -129,7 +130,7 @@ class Measure:
 
     @property
     def ok(self) -> bool:
-        """A goal for the ratio is missed where there is no peer to compare with."""
+        """A goal for the ratio is missed if there is no peer to compare with."""
         measured = self.value if self.goal.of == "value" else self.ratio
         return measured is not None and self.goal.holds(measured)
 

@@ -26,10 +26,10 @@ from bench.rig.database import database
 #: Listings by profile: enough for 2 % to be several requests, few enough for all to end in ten minutes.
 SIZES: Mapping[str, int] = {"gentle": 1000, "normal": 600, "strict": 300, "hostile": 150}
 LEAST = 30
-#: Of all listings, except where pages are made anew and some may never come whole.
+#: The share of all listings, except where pages get a new layout and some are never complete.
 RIGHT = 100.0
 RIGHT_IF_HOSTILE = 99.0
-#: Requests a page, where nothing happens to a request.
+#: Requests per page, if nothing happens to a request.
 REQUESTS = 1.05
 REFUSED_PERCENT = 2.0
 

@@ -1,8 +1,9 @@
-"""Whether it stays as fast and as small: a crawl beside a million queued and a million stored, and one without an end.
+"""Whether speed and memory stay the same: a crawl beside a million queued requests and a million stored listings, and a
+very long crawl.
 
-What is queued beside is the same portal's and less urgent; what is stored beside is another portal's, so that the
-crawl still counts only if all of its own is the truth. The long crawl is the same portal again and again, a job each
-time, by one worker whose memory (RSS) is looked at all the time.
+The queued requests are of the same portal and less urgent. The stored listings are of another portal, so that the
+crawl's own listings can be compared with the truth. The long crawl is the same portal again and again, one job each
+time, by one worker whose memory (RSS) is measured all the time.
 """
 
 import time
@@ -28,7 +29,7 @@ from realestate.storage.history import altered
 PORTAL = "immoweb"
 OTHER_PORTAL = "emlak"
 MANY = 1_000_000
-#: After everything a crawl asks for.
+#: A lower priority than that of any request of a crawl.
 LAST = -1_000_000
 PAGES = 200_000
 FIRST_PAGES = 10_000
@@ -46,11 +47,14 @@ def measures(context: Context) -> Iterator[Measure]:
             yield grown(context, empty, full, site)
 
 
-# ----- beside very much
+# ----- beside a full queue and a full store
 
 
 class Grown(Ours):
-    """Beside what is there already, in a Redis database of its own; that is never over, so its own listings count."""
+    """Crawls beside the queued requests, in a Redis database of its own.
+
+    The queue never becomes empty: the crawl is over when its own listings are stored.
+    """
 
     def begin(self) -> None:
         for table in ("listings", "events", "prices"):
@@ -96,7 +100,7 @@ def _store(context: Context, full: Database, count: int) -> None:
     full.fill(count)
 
 
-# ----- over a long time
+# ----- for a long time
 
 
 def memory(context: Context, stored: Database, site: Site) -> Iterator[Measure]:
@@ -108,7 +112,7 @@ def memory(context: Context, stored: Database, site: Site) -> Iterator[Measure]:
             early = _megabytes_after(first, ours, worker)
             late = _megabytes_after(pages - first, ours, worker)
     if not early or not late:
-        return  # only Linux tells it this way
+        return  # only Linux has this file
     name = f"memory of a worker after {pages:,} pages"
     yield Measure(name=name, value=late, unit="MB", goal=Goal(maximum=200))
     name = f"memory after {pages:,} pages, beside it"
@@ -117,7 +121,7 @@ def memory(context: Context, stored: Database, site: Site) -> Iterator[Measure]:
 
 
 def _megabytes_after(pages: int, ours: Ours, worker: Popen[bytes]) -> float:
-    """The most it ever had while it fetched these."""
+    """The highest memory of the worker while it fetched these pages."""
     goal = ours.site.seen().requests + pages
     most = 0.0
     latest = 0

@@ -80,7 +80,7 @@ def measures(context: Context) -> Iterator[Measure]:
         yield lake(context, stored)
 
 
-# ----- what the narrow table costs the writers
+# ----- what the table `summaries` costs when listings are stored
 
 
 def cost_of_summaries(context: Context, stored: Database) -> Iterator[Measure]:
@@ -122,7 +122,7 @@ def _sweep(stored: Database, adverts: Adverts, count: int, new: float, switch: s
 def beside_datasette(
     ours: httpx.Client, other: httpx.Client, cities: Sequence[str], rounds: int, times: int
 ) -> Iterator[Measure]:
-    """The same questions of the same listings on the market, both over HTTP."""
+    """The same questions about the same listings on the market, both over HTTP."""
     facets = ",".join(_FACETS)
     asked: dict[str, tuple[Callable[[Random], None], Callable[[Random], None]]] = {
         "a page by price": (

@@ -1,6 +1,6 @@
 """Parse the page of a listing, beside the same page parsed with parsel.
 
-Ours is a portal's `parse_listing` as the worker calls it: every field it has, and what is left over. The peer reads 17
+Ours is a portal's `parse_listing` as the worker calls it: every field, and the rest for `extra`. The peer reads 17
 or 18 fields and leaves them as they stand in the page. Both begin with a response just come in, on the same thread, and
 only the CPU's time counts.
 """

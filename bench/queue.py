@@ -24,12 +24,12 @@ from realestate.queue.request_queue import Lease, RequestQueue, Settlement
 
 T = TypeVar("T")
 WORKER = "worker-7f9c:1:a1b2c3"
-#: What a worker asks for: twice its concurrency (CONCURRENT_REQUESTS).
+#: How many requests a worker takes at once: twice its concurrency (CONCURRENT_REQUESTS).
 TAKEN = 32
 DELAY_SECONDS = 0.005
-#: Where a round is over in half a second, there are this many times as many.
+#: A measure whose round takes only half a second has this many times as many rounds.
 SHORT_ROUNDS = 6
-#: Fingerprints of one command, where they are written for their size alone.
+#: Fingerprints of one command, where only their size is measured.
 AT_ONCE = 500_000
 
 
@@ -44,7 +44,7 @@ def measures(context: Context) -> Iterator[Measure]:
     yield from long_queue(context, listings)
 
 
-# ----- through the queue and back
+# ----- push, take and acknowledge
 
 
 def throughput(context: Context, listings: Listings) -> Measure:
@@ -63,7 +63,7 @@ def _rate(context: Context, listings: Listings, count: int) -> float:
 
 
 async def _through(queue: RequestQueue, listings: Listings, requests: Sequence[Request]) -> float:
-    """Seconds, in the batches of a worker: its outbox sends up to MAXIMUM, its buffer asks for TAKEN."""
+    """Seconds, in the batches of a worker: its outbox sends up to MAXIMUM, it takes TAKEN at once."""
     began = time.perf_counter()
     for batch in _batches(requests, MAXIMUM):
         await queue.push([listings.pushed(request) for request in batch])
@@ -94,12 +94,12 @@ def _stock_rate(context: Context, listings: Listings, count: int) -> float:
     return count / seconds
 
 
-# ----- in a crawl
+# ----- a crawl with a distant Redis
 
 
 def crawling(context: Context, listings: Listings) -> Iterator[Measure]:
     with simulated(context, context.sized(1_000, least=30)) as crawl:
-        crawl(0.0)  # stores every listing, so that all crawls measured find the store alike
+        crawl(0.0)  # stores every listing, so that the store is the same for all measured crawls
         near = []
         far = []
         for _ in range(context.rounds):
@@ -116,7 +116,7 @@ def crawling(context: Context, listings: Listings) -> Iterator[Measure]:
 
 
 def _stock_round_trips(context: Context, listings: Listings) -> Samples:
-    """Only what its classes ask for each request; its scheduler asks for the queue's length too."""
+    """Only the commands of its classes for each request; its scheduler also asks for the length of the queue."""
     context.empty()
     requests = listings.requests(200)
     with Relay(context.services.redis_url) as relay, Redis.from_url(relay.url) as server:
@@ -146,7 +146,7 @@ def dedupe_memory(context: Context) -> Measure:
 
 
 def last_seen_memory(context: Context) -> Measure:
-    """With DUPEFILTER_LAST_SEEN; the peer remembers no time at all."""
+    """With DUPEFILTER_LAST_SEEN; the peer does not keep the time."""
     count = context.sized(5_000_000, least=1_000)
     value = _bytes_each(context, count, partial(_remember, context.server, at=int(time.time())))
     name = f"memory of a URL and when it was seen, of {count:,}"
@@ -175,7 +175,7 @@ def _stock_remember(server: Redis, count: int) -> None:
 
 
 def request_memory(context: Context, listings: Listings) -> Measure:
-    """Everything a queued request costs: its body, its place, its job's note of it, its fingerprint."""
+    """Everything that a queued request costs: its body, its place in the queue, its id in its job, its fingerprint."""
     count = context.sized(50_000, least=500)
 
     def ours(count: int) -> None:
@@ -206,7 +206,7 @@ def _bytes_each(context: Context, count: int, fill: Callable[[int], None]) -> fl
     return (context.memory() - before) / count
 
 
-# ----- with very much queued
+# ----- with a long queue
 
 
 def long_queue(context: Context, listings: Listings) -> Iterator[Measure]:
@@ -227,7 +227,7 @@ def long_queue(context: Context, listings: Listings) -> Iterator[Measure]:
 
 
 def _fill(context: Context, queue: RequestQueue, listings: Listings, count: int) -> None:
-    """All with one body, since making bodies takes longer than the queue does."""
+    """All have the same body, because making bodies takes longer than the queue does."""
     (request,) = listings.requests(1)
     pattern = listings.pushed(request)
     for numbers in _batches(range(count), MAXIMUM):
@@ -237,7 +237,7 @@ def _fill(context: Context, queue: RequestQueue, listings: Listings, count: int)
 
 
 async def _take_rate(queue: RequestQueue, turns: int = 40) -> float:
-    """What is taken is handed back between the turns, so that the queue keeps its length."""
+    """Taken requests are returned between the rounds, so that the queue keeps its length."""
     seconds = 0.0
     taken = 0
     for _ in range(turns):

@@ -1,8 +1,8 @@
-"""What further workers add: on a portal that takes its time, and where the machine itself is the limit.
+"""What further workers add: on a slow portal, and where the machine itself is the limit.
 
-A distant portal takes 200 ms a page and each worker has four requests on their way to it, so that waiting is all there
-is to do: eight workers wait for eight times as much. Each number of workers has a portal in proportion to it, so that
-all crawl equally long and what begins and ends a crawl weighs the same. Without latency two workers share two cores
+A distant portal takes 200 ms per page and each worker has four requests in flight, so that workers only wait: eight
+workers can wait for eight times as many pages. The size of the portal is proportional to the number of workers, so that
+all crawls take equally long and their start and end count equally. Without latency two workers share two cores
 with the simulator, Redis and PostgreSQL. Crawls are timed and count as in the suite `crawl`.
 """
 
@@ -19,7 +19,7 @@ from bench.rig.site import sites
 PORTAL = "immoweb"
 FLEETS = (1, 2, 4, 8)
 LATENCY_SECONDS = 0.2
-#: Beside the addresses, the only settings of workers on a distant portal.
+#: The only settings of workers on a distant portal, except for addresses.
 CONCURRENCY = ("-s", "CONCURRENT_REQUESTS=4", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=4")
 GOALS = {8: Goal(of="ratio", minimum=7)}
 
@@ -31,7 +31,7 @@ def measures(context: Context) -> Iterator[Measure]:
 
 
 def distant(context: Context, stored: Database) -> Iterator[Measure]:
-    """The curve; its end has the goal."""
+    """The curve; its last point has the goal."""
     print(f"on the distant portal: scrapy crawl {PORTAL} {' '.join(CONCURRENCY)}", file=sys.stderr)
     ways = {_named(fleet): partial(_distant_rate, context, stored, fleet) for fleet in FLEETS}
     found = {name: Samples(rates) for name, rates in in_turns(ways, min(3, context.rounds)).items()}

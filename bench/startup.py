@@ -1,6 +1,6 @@
 """How long a user waits for the first output: of the command, of a worker, of the demo.
 
-The goals are seconds, for it is a person who waits. The peers show how fast the machine was at that moment.
+The goals are seconds, because a person waits. The peers show how fast the machine was at that moment.
 """
 
 import subprocess
@@ -84,7 +84,7 @@ def _demo_seconds(context: Context, number: int) -> float:
     folder = context.folder / f"demo-{number}"
     log = context.folder / "demo.log"
     folder.mkdir()
-    listings = context.sized(2_000, least=20)  # as many as it has by default
+    listings = context.sized(2_000, least=20)  # the demo's default number of listings
     command = [sys.executable, "-m", "realestate", "demo", "--listings", str(listings)]
     began = time.monotonic()
     process = children.spawn(command, env=environment.changed(REALESTATE_HOME=str(folder)), log=log)

@@ -1,6 +1,6 @@
-"""The store in PostgreSQL beside the plain ways to write into the same table, and beside itself when it is full.
+"""The store in PostgreSQL beside the plain ways to write into the same table, and beside itself with a full table.
 
-That in MongoDB beside one update a listing.
+The store in MongoDB beside one update per listing.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ def writing(context: Context, empty: Database, adverts: Adverts) -> Iterator[Mea
 
 
 class _Ways:
-    """The ways to write some listings, each into an empty table; answers listings a second."""
+    """The ways to write some listings, each into an empty table, as functions that return listings per second."""
 
     def __init__(self, context: Context, empty: Database, adverts: Adverts) -> None:
         self.count = context.sized(5_000, least=20)
@@ -107,7 +107,7 @@ def in_mongodb(context: Context, adverts: Adverts, url: str) -> Measure:
 
 
 def _rounds(context: Context, ways: Mapping[str, Callable[[], dict[str, float]]]) -> dict[str, Samples]:
-    """In turns, each beginning every other round."""
+    """Measure both in turns; each is the first in every other round."""
     found: dict[str, list[float]] = {}
     for number in range(context.rounds):
         for way in list(ways.values())[:: 1 if number % 2 == 0 else -1]:
@@ -121,7 +121,7 @@ def write(into: Store, listings: Sequence[Listing]) -> None:
         into.write(batch)
 
 
-# ----- into a full one
+# ----- into a full table
 
 
 def full(context: Context, adverts: Adverts) -> Measure:
@@ -141,7 +141,7 @@ def full(context: Context, adverts: Adverts) -> Measure:
 
 
 def _cost(stored: Database, listings: Sequence[Listing]) -> float:
-    """Microseconds a listing; they are taken out again, so that the table keeps its size."""
+    """Microseconds per listing. The listings are deleted again, so that the table keeps its size."""
     seconds = _seconds(lambda: write(stored.store, listings))
     refs = [listing.ref for listing in listings]
     for table in ("listings", "events", "prices"):
@@ -166,7 +166,7 @@ def stalls(context: Context, empty: Database, adverts: Adverts) -> Measure:
 
 
 async def _latest(stored: Database, batches: Sequence[Batch]) -> float:
-    """Milliseconds by which the loop wakes too late, in the worst hundredth."""
+    """Milliseconds by which the event loop wakes up too late: the 99th percentile."""
     late: list[float] = []
     with ThreadPoolExecutor(1) as thread:
         over = asyncio.get_running_loop().run_in_executor(thread, _write_all, stored, batches)

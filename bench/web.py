@@ -1,7 +1,7 @@
 """The web app with a million listings: how long each page takes, and how many bytes it has.
 
-`realestate serve` runs as a process of its own; one reader asks for one page after the other, each time with other
-conditions, so that nothing is answered from a cache of the database alone.
+`realestate serve` runs as a process of its own; one reader requests one page after the other, each time with other
+conditions, so that no response comes from a cache of the database alone.
 """
 
 import os
@@ -35,12 +35,12 @@ AT_A_TIME = 50_000
 #: Places with weekly figures, and their weeks.
 PLACES = 200
 WEEKS = 104
-#: Each page is asked for this often; the first times are not counted.
+#: Requests of each page; the first ones are not counted.
 TIMES = 60
 WARM_UP = 5
 SLOWEST_MS = 100
 LARGEST_KB = 50
-#: What is not different from the pattern: the texts, and so their words; the place, and so its cell.
+#: Columns that are the same as those of the pattern: the texts and their words, the place and its cell.
 _SAME = [name for name in COLUMNS if name not in ("ref", "price", "price_per_m2", "first_seen_at", "last_seen_at")]
 _MULTIPLY = f"""
     INSERT INTO listings (
@@ -80,7 +80,7 @@ def measured(client: httpx.Client, name: str, make: Address, times: int) -> Iter
         milliseconds.append((time.perf_counter() - began) * 1000)
         largest = max(largest, size)
         if found.status_code != 200:
-            raise DoesNotCount(f"{name}: {found.url} was answered with {found.status_code}")
+            raise DoesNotCount(f"{name}: {found.url} returned {found.status_code}")
     counted = milliseconds[WARM_UP:]
     yield Measure(name=f"{name}: p50", value=median(counted), unit="ms", goal=Goal())
     p95 = quantiles(counted, n=20, method="inclusive")[-1]
@@ -90,7 +90,7 @@ def measured(client: httpx.Client, name: str, make: Address, times: int) -> Iter
 
 
 def pages(stored: Database, cities: Sequence[str]) -> Mapping[str, Address]:
-    """The addresses that are asked for, by the name of the page."""
+    """The requested addresses, by the name of the page."""
     refs = [str(number) for number in range(31_000_000, 31_000_000 + min(PATTERNS, stored.count("listings") // 2))]
 
     def listings(random: Random, path: str = "/listings", **more: object) -> str:

@@ -1,4 +1,4 @@
-"""What ours is measured beside: each a small crawler as its own manual would have it, and a process of its own.
+"""The peers: each is a small crawler, written as its own manual recommends, in a process of its own.
 
     python -m bench.peers.<peer> '{"portal": …, "base": …, "refs": …, "redis_url": …, "store_url": …}'
 

@@ -1,4 +1,4 @@
-"""Crawlee for Python: its crawler for parsel, all in memory; what is yielded is stored nowhere."""
+"""Crawlee for Python: its crawler for parsel, all in memory. The items are not stored."""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ async def crawl(task: Task) -> list[str]:
     refs = list[str]()
     crawler = ParselCrawler(
         storage_client=MemoryStorageClient(),
-        # By default it begins with few and counts up.
+        # By default it begins with few and increases the number.
         concurrency_settings=ConcurrencySettings(
             min_concurrency=CONCURRENCY, desired_concurrency=CONCURRENCY, max_concurrency=CONCURRENCY
         ),

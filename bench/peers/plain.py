@@ -1,4 +1,4 @@
-"""Scrapy as it comes: its queue in memory, parsel, its own settings; what is yielded is stored nowhere."""
+"""Plain Scrapy: its queue in memory, parsel, its default settings. The items are not stored."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from scrapy.crawler import CrawlerProcess
 
 from bench.peers.task import CONCURRENCY, Task
 
-#: By default Scrapy logs every request and item, and asks one site for 8 pages at a time: both would slow it down.
+#: By default Scrapy logs every request and item, and fetches 8 pages of one site at a time: both would slow it down.
 SETTINGS = {
     "LOG_LEVEL": "INFO",
     "CONCURRENT_REQUESTS": CONCURRENCY,

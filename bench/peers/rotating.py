@@ -1,7 +1,7 @@
-"""Scrapy, or scrapy-redis, behind proxies as most projects do it: another proxy and another agent for each request.
+"""Scrapy or scrapy-redis with proxies, as most projects use them: another proxy and user agent for each request.
 
-Both at random, out of the whole list; the retries are Scrapy's own. What is yielded is written down line by line, so
-that whoever is stopped is judged by what it has.
+Both are chosen at random from the whole list; the retries are Scrapy's own. Items are written line by line, so that a
+crawler that is stopped is judged by the items it has.
 """
 
 import random
@@ -19,7 +19,7 @@ from bench.peers import plain
 from bench.peers.plain import PlainSpider
 from bench.peers.task import Task
 
-#: Chosen by lot, but the same lots in every run.
+#: The random choices are the same in every run.
 SEED = 7
 _SHARED = {
     "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
@@ -32,7 +32,7 @@ class RotatingTask(Task, kw_only=True, frozen=True):
 
     proxies: tuple[str, ...]
     records: str
-    """The file for what was yielded."""
+    """The file for the items."""
 
 
 class RotatingSpider(PlainSpider):
@@ -47,7 +47,7 @@ class RotatingSpider(PlainSpider):
 
 
 class RandomProxyMiddleware:
-    """As the usual ones do it. A retry comes by here again."""
+    """Like the usual middlewares for proxies. A retry gets another proxy."""
 
     def __init__(self, proxies: tuple[str, ...]) -> None:
         self._proxies = proxies

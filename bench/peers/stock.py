@@ -1,4 +1,4 @@
-"""Stock scrapy-redis: its scheduler and dupefilter, and a pipeline that stores by one INSERT and COMMIT a listing."""
+"""Stock scrapy-redis: its scheduler and dupefilter, and a pipeline with one INSERT and COMMIT per listing."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from bench.peers.plain import PlainSpider
 from bench.peers.task import Task
 
 TABLE = "stock_listings"
-#: What a portal's listings have in common is in their reading; a table wants to know it before.
+#: The columns of each portal's table: the fields that its reading gives.
 FIELDS = {
     "immoweb": "ref url operation property_type subtype price area_m2 rooms bedrooms region city postal_code latitude "
     "longitude title description photos posted_at",
@@ -24,7 +24,7 @@ class StockSpider(PlainSpider):
 
 
 class InsertPipeline:
-    """As most pipelines do it; the table is there, empty."""
+    """As most pipelines do it. The table exists and is empty."""
 
     def __init__(self, store_url: str) -> None:
         self.connection = psycopg2.connect(store_url)
@@ -43,7 +43,7 @@ class InsertPipeline:
 
 
 def create_table(store_url: str, portal: str) -> None:
-    """With a key, as whoever wants no listing twice has it."""
+    """With a primary key, so that no listing is stored twice."""
     columns = ", ".join(f"{name} {'text[]' if name == 'photos' else 'text'}" for name in FIELDS[portal].split())
     with psycopg2.connect(store_url) as connection, connection.cursor() as cursor:
         cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")

@@ -24,7 +24,7 @@ class Task(msgspec.Struct, kw_only=True, frozen=True):
 
     @classmethod
     def given(cls) -> Self:
-        """By the command line: a peer reads no environment of ours."""
+        """From the command line: a peer does not read our environment."""
         return msgspec.json.decode(sys.argv[1], type=cls)
 
     @property
@@ -36,7 +36,7 @@ class Task(msgspec.Struct, kw_only=True, frozen=True):
         return [self.base + path for path in self.reading.SEARCHES]
 
     def done(self, refs: Sequence[str]) -> None:
-        """At once: whoever sees the file may read all of it."""
+        """In one step: a reader that sees the file can read all of it."""
         file = Path(self.refs)
         unfinished = file.with_suffix(".part")
         unfinished.write_bytes(msgspec.json.encode(refs))

@@ -1,1 +1,1 @@
-"""What becomes of measures: compared with those of another day, and shown."""
+"""Measures are compared with those of another day, and shown."""

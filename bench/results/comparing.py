@@ -1,7 +1,7 @@
-"""Never slower again: today's ratios beside those that were recorded.
+"""Compares today's ratios with those that were recorded.
 
-Ratios only. Both sides of one were measured in the same run, so another machine or a busy one moves them little; a time
-tells as much about the machine as about us. Only what has a goal for its ratio is held to it: a peer's own is not ours.
+Both sides of a ratio were measured in the same run, so another machine or a busy one changes it little. A time depends
+as much on the machine as on our code. Only ratios that have a goal are compared: those of peers are not ours.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ ALLOWED = 0.15
 
 
 class NoRecord(ValueError):
-    """There is no such file, or something else is in it."""
+    """The file does not exist, or has other content."""
 
 
 class Recorded(msgspec.Struct, kw_only=True):
@@ -43,7 +43,7 @@ def read(file: Path) -> list[Recorded]:
 
 
 def fallen(today: Sequence[Measure], recorded: Sequence[Recorded], allowed: float = ALLOWED) -> list[str]:
-    """A line for each ratio that is worse by more than `allowed`; what is in one of the two only is not compared."""
+    """A line for each ratio that is worse by more than `allowed`; what is only in one of the two is not compared."""
     before = {(each.suite, each.name): each.ratio for each in recorded}
     lines = []
     for measure in held(today):
@@ -59,11 +59,11 @@ def _is_worse(measure: Measure, then: float, now: float, allowed: float) -> bool
 
 
 def compared(today: Sequence[Measure], recorded: Sequence[Recorded]) -> int:
-    """How many there were to compare: none at all is no success, unless nothing is held to a ratio."""
+    """How many ratios there were to compare. None is no success, unless no measure has a goal for its ratio."""
     known = {(each.suite, each.name) for each in recorded if each.ratio}
     return sum(1 for each in held(today) if each.ratio and (each.suite, each.name) in known)
 
 
 def held(today: Sequence[Measure]) -> list[Measure]:
-    """Those that have to keep their ratio. Who starts a command waits seconds, not a ratio: `startup` has none."""
+    """Those whose ratio must not fall. `startup` has none: its goals are seconds."""
     return [each for each in today if each.goal.of == "ratio"]

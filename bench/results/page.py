@@ -1,6 +1,6 @@
-"""docs/performance.md: what was measured, between its two marks, beside the numbers and a picture of them.
+"""Writes the tables and the picture into docs/performance.md, between two marks.
 
-Suites that were not measured this time keep their numbers of before.
+Suites that were not measured this time keep their earlier numbers.
 """
 
 import platform
@@ -21,7 +21,7 @@ END = "<!-- measured: end -->"
 PAGE = "performance.md"
 NUMBERS = "performance.json"
 PICTURE = "performance.svg"
-#: What a reader repeats it with.
+#: The command that repeats the measures.
 PACKAGES = ("scrapy", "scrapy-redis", "crawlee", "aiohttp", "selectolax")
 
 

@@ -1,4 +1,4 @@
-"""Bars: each crawler's pages a second as a multiple of plain Scrapy's, with how far its rounds were apart."""
+"""Bars: the pages per second of each crawler as a multiple of plain Scrapy's, with the spread of its rounds."""
 
 import sys
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ BASIS = "plain Scrapy"
 
 
 def draw(file: Path, known: Sequence[Recorded]) -> bool:
-    """Whether there is a picture: without matplotlib the one of before stays."""
+    """Returns whether there is a picture: without matplotlib the earlier one stays."""
     rows = [each for each in known if each.suite == SUITE and each.unit == UNIT and each.ratio]
     try:
         from matplotlib import rcParams
@@ -31,7 +31,7 @@ def draw(file: Path, known: Sequence[Recorded]) -> bool:
     panels = figure.subplots(len(portals), 1, squeeze=False)[:, 0]
     for panel, portal in zip(panels, portals, strict=True):
         _bars(panel, portal, [each for each in rows if _parts(each)[0] == portal])
-    panels[-1].set_xlabel(f"pages a second, {BASIS} = 1")
+    panels[-1].set_xlabel(f"pages per second, {BASIS} = 1")
     figure.savefig(file, metadata={"Date": None})
     return True
 

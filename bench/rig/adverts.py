@@ -9,14 +9,14 @@ from realestate.simulator.world import World
 from realestate.storage.history import altered
 
 SEED = 11
-#: Different ones: texts, prices and places repeat themselves after this many.
+#: Different listings: texts, prices and places repeat after this many.
 DIFFERENT = 1_000
-#: The number of the first, less one.
+#: The number before that of the first listing.
 FIRST_REF = 30_000_000
 
 
 class Adverts:
-    """A simulated portal's, under numbers of which none is given twice."""
+    """Listings of a simulated portal; each number is used once."""
 
     def __init__(self, different: int = DIFFERENT, first: int = FIRST_REF) -> None:
         world = World(SEED, different)

@@ -1,4 +1,4 @@
-"""All crawlers against one adversary at the same time. Peers have twice as long as our crawl took."""
+"""All crawlers against one adversary at the same time. Peers have twice the time that our crawl took."""
 
 import asyncio
 import sys

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Context:
-    """`server` is Redis as a peer speaks to it, `aserver` as the queue does. `scale` shrinks what is measured."""
+    """`server` is a client of Redis for a peer, `aserver` one for the queue. `scale` makes the sizes smaller."""
 
     def __init__(self, services: Services, folder: Path, *, scale: float, rounds: int) -> None:
         self.services = services
@@ -43,14 +43,14 @@ class Context:
         return self._runner.run(coroutine)
 
     def empty(self) -> None:
-        """Empty Redis, not in the background."""
+        """Empty Redis, and wait until it is empty."""
         self.server.flushall()
 
     def keep_no_log(self) -> None:
-        """Where memory is measured, or this much is written that the log would fill the disk."""
+        """Switch Redis' log off: where memory is measured, or so much is written that the log would fill the disk."""
         self.server.config_set("appendonly", "no")
 
     def memory(self) -> int:
-        """Bytes Redis has taken for what it holds, without what its clients' answers wait in."""
+        """Bytes that Redis uses for its data, without the output buffers of its clients."""
         found: Any = self.server.info("memory")
         return int(found["used_memory"]) - int(found["mem_clients_normal"]) - int(found["used_memory_scripts"])

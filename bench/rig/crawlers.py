@@ -34,7 +34,7 @@ STOP_SECONDS = 20.0
 
 
 class Ours:
-    """`scrapy crawl <portal>` with the shipped settings, but for `overrides`; `changes` are further ones."""
+    """`scrapy crawl <portal>` with the shipped settings, except for `overrides` and `changes`."""
 
     def __init__(
         self, context: Context, database: Database, site: Site, redis_url: str | None = None, **changes: str

@@ -18,7 +18,7 @@ _NAMES = ", ".join(COLUMNS)
 _EMPTY = "TRUNCATE listings, summaries, tallies, events, prices, quarantine, departures, jobs; CHECKPOINT"
 #: The peers write into a table without our triggers.
 _PLAIN_TABLE = "SET session_replication_role = replica"
-#: As many as wanted, of those there: other numbers, other prices and places, a history each.
+#: Makes as many listings as wanted of those in the table, with other numbers, prices and places, and a history each.
 _MULTIPLY = f"""
     CREATE TEMPORARY TABLE patterns AS SELECT *, row_number() OVER () - 1 AS number FROM listings;
     INSERT INTO listings ({_NAMES}, revision)
@@ -56,7 +56,7 @@ class Database:
         self._outside(lambda cursor: cursor.execute(statement, values or None))
 
     def count(self, table: str, portal: str | None = None) -> int:
-        """The number of committed rows, of this portal or of all."""
+        """The number of committed rows, of one portal or of all."""
         with self._connection, self._connection.cursor() as cursor:
             if portal is None:
                 cursor.execute(f"SELECT count(*) FROM {table}")
@@ -81,7 +81,7 @@ class Database:
             yield cursor
 
     def analyze(self) -> None:
-        """What autovacuum does after a while."""
+        """Do at once what autovacuum does after a while."""
         for table in ("listings", "summaries", "tallies", "events", "prices"):
             self.ask(f"VACUUM ANALYZE {table}")
         self.ask("CHECKPOINT")

@@ -1,4 +1,4 @@
-"""Datasette over HTTP on the same rows: the columns of `summaries` in SQLite, with an index on each that is asked."""
+"""Datasette over HTTP on the same rows: `summaries` in SQLite, with an index on each column that a question uses."""
 
 import csv
 import socket
@@ -22,7 +22,7 @@ _COLUMNS = (
     " district, latitude, longitude, title, seller_type, first_seen_at, changed_at"
 )
 _INDEXES = ("portal", "country", "status", "price", "city", "rooms", "property_type", "first_seen_at")
-#: It gives up after a second, and facets after a fifth of one. Here it may finish.
+#: By default it gives up after a second, and facets after a fifth of one. Here it may finish.
 _SETTINGS = {"sql_time_limit_ms": 60_000, "facet_time_limit_ms": 60_000, "suggest_facets": "off"}
 _START_SECONDS = 60
 

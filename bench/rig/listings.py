@@ -47,7 +47,7 @@ class Listings:
         self._next += count
 
     def pushed(self, request: Request) -> Pushed:
-        """As the scheduler writes it."""
+        """In the form in which the scheduler stores it."""
         identity = self.filter.identify(request, JOB)
         meta = request.meta
         return Pushed.of(identity, request.priority, meta["job"], meta["stage"], encode(request, self.spider))

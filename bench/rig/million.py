@@ -1,4 +1,4 @@
-"""A large store for the suites that ask it: several portals and countries, hundreds of cities, a place of each listing.
+"""A large store for other suites: several portals and countries, hundreds of cities, another place for each listing.
 
 A listing keeps the texts of the pattern of which it is made. Its place is its own, and so is its cell of the map. Its
 city is one of its portal's: facets and hexagons have as many values as in a real store.

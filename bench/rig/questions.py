@@ -229,4 +229,4 @@ WIDTHS = {2: 60.0, 3: 30.0, 4: 12.0, 5: 6.0, 6: 2.0, 7: 0.8, 8: 0.3, 9: 0.12}
 def answered(client: httpx.Client, path: str, asked: Mapping[str, str | int]) -> None:
     found = client.get(path, params=dict(asked))
     if found.status_code != 200:
-        raise DoesNotCount(f"{found.url} was answered with {found.status_code}: {found.text[:200]}")
+        raise DoesNotCount(f"{found.url} returned {found.status_code}: {found.text[:200]}")

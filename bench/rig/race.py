@@ -1,8 +1,8 @@
 """One crawl of a whole portal by one crawler, timed from outside and the same way for all.
 
-The time counted begins with the first request that reaches the portal and ends with its last answer or, for whoever
-stores, when the last listing is committed. So start-up and the way to the exit count for nobody. CPU is that of the
-crawler's own process in this time: not that of Redis or PostgreSQL.
+The time begins with the first request that reaches the portal. It ends with the portal's last response or, for a
+crawler that stores, when the last listing is committed. So no crawler's start and end are counted. CPU is that of the
+crawler's own process in this time, without Redis and PostgreSQL.
 """
 
 import os
@@ -64,10 +64,10 @@ class Watch:
             if ended or (self._is_complete and over()):
                 break
             if time.monotonic() - moved > STUCK_SECONDS:
-                raise DoesNotCount(f"nothing was asked for {STUCK_SECONDS:.0f} s")
+                raise DoesNotCount(f"no request came for {STUCK_SECONDS:.0f} s")
             time.sleep(LOOK_SECONDS)
         if not self._first or not self._last:
-            raise DoesNotCount("the portal was asked for nothing")
+            raise DoesNotCount("the portal got no request")
         began, cpu_before = self._first
         ended_at, cpu = self._last
         return Lap(len(self.site.refs), ended_at - began or LOOK_SECONDS, cpu - cpu_before)

@@ -11,7 +11,7 @@ CHUNK = 1 << 16
 
 
 class Relay:
-    """Listens on this machine while it is entered; `url` leads through it to the Redis or PostgreSQL behind.
+    """Listens on this machine while its context is entered; `url` leads through it to the Redis or PostgreSQL behind.
 
     What a client sends before it is answered is one round trip, however many commands it holds.
     """
@@ -70,7 +70,7 @@ class Relay:
         except asyncio.CancelledError:
             pass  # a stopped server's handlers must end without an error
         finally:
-            # Both before anything is awaited: a side that closes already may be cancelled.
+            # Both tasks are made before anything is awaited: one of the sides may be closing already.
             to_client.close()
             to_server.close()
             for pump in pumps:

@@ -23,7 +23,7 @@ class Seen(NamedTuple):
 
 
 class Site:
-    """`refs` are those of all its listings."""
+    """`refs` are the ids of all its listings."""
 
     def __init__(self, simulator: str, portal: str) -> None:
         self.simulator = simulator
@@ -51,7 +51,7 @@ class Site:
 
 @contextmanager
 def sites(context: Context, portals: tuple[str, ...], listings: int) -> Iterator[list[Site]]:
-    """The sites, in a simulator of their own."""
+    """Start a simulator and yield its sites."""
     log = context.folder / "simulator.log"
     log.unlink(missing_ok=True)  # an earlier log contains another address
     with simulator_process(log, listings, SEED) as simulator:

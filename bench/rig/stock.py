@@ -12,7 +12,7 @@ NAME = "scrapy-redis 0.9.1"
 
 
 class Stock:
-    """`server` may be a pipeline, where only what is in Redis afterwards counts."""
+    """`server` may be a pipeline, if only the data in Redis afterwards matters."""
 
     def __init__(self, server: Redis, spider: Spider) -> None:
         self.queue = PriorityQueue(server, spider, "stock:%(spider)s:requests")
@@ -24,7 +24,7 @@ class Stock:
                 self.queue.push(request)
 
     def take_all(self) -> int:
-        """How many there were."""
+        """Return how many there were."""
         return sum(1 for _ in iter(self._pop, None))
 
     def _pop(self) -> Any:

@@ -98,7 +98,7 @@ def test_a_peer_that_fails_is_named_and_left_out(
     broken = replace(CEILING, name="broken", module="nobody")
     assert crawl.lap(broken, context, stored, site) is None
     (said,) = capfd.readouterr().err.splitlines()
-    assert said.startswith("a crawl of immoweb does not count: broken: the portal was asked for nothing; ")
+    assert said.startswith("a crawl of immoweb does not count: broken: the portal got no request; ")
     assert said.endswith("No module named bench.peers.nobody")
 
 

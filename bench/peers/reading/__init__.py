@@ -1,4 +1,4 @@
-"""How a peer reads a portal: with parsel as Scrapy's and Crawlee's users do, with selectolax as the bare loop does."""
+"""How a peer reads a portal: with parsel, as with Scrapy and Crawlee, or with selectolax, as in the bare loop."""
 
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
@@ -34,7 +34,7 @@ class Reading(Protocol):
     def search(self, page: Page) -> Links: ...
 
     def listing(self, page: Page) -> dict[str, Any]:
-        """`units`, if there are any, are addresses of further listings, and no field."""
+        """`units` is not a field: it has the addresses of further listings."""
 
     def search_fast(self, text: str, url: str) -> Links: ...
 
