@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from realestate.queue import keys
+from realestate.queue import keys, stored
 from realestate.queue.open_jobs import read_open_job, sum_counts
 from realestate.queue.proxy_health import ProxyHealth
 from realestate.queue.rate_limit import RateLimit
@@ -65,7 +65,9 @@ def look(server: "Redis", portal: str) -> State:
     Seeds are read first: a seed that moves into the queue meanwhile is counted twice rather than never."""
     seeds_before: Any = server.llen(keys.start_urls(portal))
     values, dead_workers = in_one_step(server, lambda commands: _read_workers(commands, portal))
-    workers = {worker.decode(): heartbeat for worker, value in values.items() if (heartbeat := read_heartbeat(value))}
+    workers = {
+        stored.text(worker): heartbeat for worker, value in values.items() if (heartbeat := read_heartbeat(value))
+    }
     # In one transaction: the seeds of a dead worker may just be moving back.
     everyone = {*values, *dead_workers}
     seeds, *taken = in_one_step(server, lambda commands: _read_seeds(commands, portal, everyone))
@@ -84,7 +86,7 @@ def look(server: "Redis", portal: str) -> State:
         rate_limit=RateLimit.read(rate_limit, seconds * 1000 + micros / 1000),
         workers=workers,
         now=seconds + micros / 1e6,
-        heard_at=float(heard_at or 0) / 1000,
+        heard_at=stored.number(heard_at) / 1000,
         proxies=_conditions(proxies),
     )
 
@@ -143,7 +145,7 @@ def _read_workers(commands: Any, portal: str) -> None:
 def _read_seeds(commands: Any, portal: str, workers: Iterable[bytes]) -> None:
     commands.llen(keys.start_urls(portal))
     for worker in workers:
-        commands.llen(keys.taken_seeds(portal, worker.decode()))
+        commands.llen(keys.taken_seeds(portal, stored.text(worker)))
 
 
 def _read_queue(commands: Any, portal: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from realestate.queue import keys
+from realestate.queue import keys, stored
 from realestate.queue.open_jobs import OpenJob, read_open_job
 from realestate.queue.redis_client import in_one_step
 from realestate.storage.orders import StoredOrder
@@ -130,13 +130,13 @@ def read_redis(server: "Redis", portal: str, job: str) -> InRedis:
     """Seeds first, then the rest: a job is opened before its seed is removed."""
     waiting: Any = server.llen(keys.start_urls(portal))
     workers, dead_workers = in_one_step(server, lambda commands: _read_workers(commands, portal))
-    taken = sum(int(server.llen(keys.taken_seeds(portal, each.decode()))) for each in {*workers, *dead_workers})
+    taken = sum(int(server.llen(keys.taken_seeds(portal, stored.text(each)))) for each in {*workers, *dead_workers})
     value, left, counts, cancelled = in_one_step(server, lambda commands: _read_job(commands, portal, job))
     return InRedis(
         seeds=int(waiting) + taken,
         opened=read_open_job(value) if value else None,
         left=left,
-        counts={name.decode(): int(number) for name, number in counts.items()},
+        counts={stored.text(name): stored.count(value) for name, value in counts.items()},
         is_cancelled=cancelled is not None,
     )
 

@@ -53,7 +53,7 @@ from realestate.queue.schemes import ForbiddenScheme, Schemes
 from realestate.queue.script_batch import batch_of
 from realestate.queue.seed_source import SeedSource
 from realestate.queue.seeds import SeedList
-from realestate.queue.shared_page import LONGEST_URL, FleetRecord, PageRecord
+from realestate.queue.shared_page import LONGEST_NAME, LONGEST_URL, FleetRecord, PageRecord
 from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)
@@ -318,8 +318,15 @@ class Fleet:
     def page_record(self, held: Held) -> bytes:
         """What the parent process needs to settle the lease, as JSON."""
         lease = held.lease
-        url = held.url[:LONGEST_URL]
-        record = PageRecord(self.spider.name, lease.id.hex(), lease.token, url, lease.job, lease.stage, lease.tries)
+        record = PageRecord(
+            portal=self.spider.name,
+            id=lease.id.hex()[:LONGEST_URL],
+            token=lease.token,
+            url=held.url[:LONGEST_URL],
+            job=lease.job[:LONGEST_NAME],
+            stage=lease.stage[:LONGEST_NAME],
+            tries=lease.tries,
+        )
         return msgspec.json.encode(record)
 
     def hold(self, response: Response | Failure | None) -> Hold:

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import msgspec
 
-from realestate.queue import keys
+from realestate.queue import keys, stored
 from realestate.queue.redis_client import AsyncRedis
 
 #: If the worker that finishes a job dies, another takes over after this time. Finishing twice does no harm.
@@ -58,7 +58,7 @@ class OpenJobs:
         """The next few jobs. Repeated calls return all of them."""
         found: Any
         self._cursor, found = await self.server.hscan(self.key, self._cursor, count=MAXIMUM)
-        return {job.decode(): state for job, value in found.items() if (state := read_open_job(value))}
+        return {stored.text(job): state for job, value in found.items() if (state := read_open_job(value))}
 
     async def claim(self, job: str) -> bool:
         """Whether this worker may finish the job: no other worker is doing it."""
@@ -87,13 +87,13 @@ class OpenJobs:
     async def given_up(self, job: str, stage: str) -> int:
         """Requests of that stage that ended as dead letters."""
         count: Any = await self.server.hget(keys.counts(self.portal, job), f"{stage}:dead")
-        return int(count or 0)
+        return stored.count(count)
 
 
 def sum_counts(counts: Mapping[bytes, bytes]) -> dict[str, int]:
     """The sums over all stages of the hash `{<portal>}:counts:<job>`, such as `done` and `dead`."""
     sums: dict[str, int] = {}
     for name, value in counts.items():
-        what = name.decode().rpartition(":")[2]
-        sums[what] = sums.get(what, 0) + int(value)
+        what = stored.text(name).rpartition(":")[2]
+        sums[what] = sums.get(what, 0) + stored.count(value)
     return sums

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from realestate.queue import stored
+
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
@@ -38,14 +40,14 @@ class RateLimit:
         return self.paused and self.paused_until > 0
 
     @classmethod
-    def read(cls, stored: Mapping[bytes, bytes], now_ms: float) -> Self:
+    def read(cls, fields: Mapping[bytes, bytes], now_ms: float) -> Self:
         """From the hash `{<portal>}:rate_limit`."""
 
         def number(name: bytes, default: float) -> float:
-            return float(stored.get(name, default))
+            return stored.number(fields.get(name), default)
 
         def text(name: bytes) -> str:
-            return stored.get(name, b"").decode("utf-8", "replace")
+            return stored.text(fields.get(name, b""))
 
         paused_until = number(b"paused_until", 0)
         return cls(
@@ -53,7 +55,7 @@ class RateLimit:
             factor=number(b"factor", 1),
             crawl_delay_seconds=number(b"crawl_delay", 0) / 1000,
             blocked_seconds=max(0.0, number(b"blocked_until", 0) - now_ms) / 1000,
-            paused=stored.get(b"paused") == b"1" and (not paused_until or paused_until > now_ms),
+            paused=fields.get(b"paused") == b"1" and (not paused_until or paused_until > now_ms),
             reason=text(b"reason"),
             paused_reason=text(b"paused_reason"),
             paused_by=text(b"paused_by"),

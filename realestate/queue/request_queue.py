@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import msgpack
 
-from realestate.queue import keys
+from realestate.queue import keys, stored
 from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.proxy_health import KEEP_MS, ONE_AT_A_TIME_MS, START_RATE, ProxyRef
 from realestate.queue.redis_client import AsyncRedis
@@ -198,7 +198,7 @@ class RequestQueue:
             proxy_jitter=PROXY_JITTER,
             proxy_one_at_a_time=ONE_AT_A_TIME_MS,
         )
-        dead = {name.decode(): int(count) for name, count in reclaimed}
+        dead = {stored.text(name): int(count) for name, count in reclaimed}
         return Taken(now, again, bool(paused), [_lease(*each) for each in leases], dead)
 
     async def settle(self, settlements: Sequence[Settlement], early: Sequence[Pushed] = ()) -> list[bool]:
@@ -234,7 +234,7 @@ class RequestQueue:
             blocked_until=blocked,
             known=bool(known),
             waiting=waiting,
-            cancelled=frozenset(job.decode() for job in cancelled),
+            cancelled=frozenset(stored.text(job) for job in cancelled),
             takeable=bool(takeable),
             open_jobs=open_jobs,
             dead_workers=dead_workers,
@@ -310,7 +310,7 @@ class RequestQueue:
     async def last_seen(self, job: str, request_id: RequestId) -> int | None:
         """When the job last requested it, in seconds; only with DUPEFILTER_LAST_SEEN."""
         seconds: Any = await self.server.hget(self._memory(job, request_id.bucket), request_id.member)
-        return None if seconds is None else int(seconds)
+        return None if seconds is None else stored.count(seconds)
 
     def _memory(self, job: str, bucket: int) -> str:
         return keys.seen(self.portal, job if self._scope is None else self._scope, bucket)
@@ -339,7 +339,7 @@ class RequestQueue:
         workers: Any = await self.server.zrange(keys.workers(self.portal), 0, -1)
         dead_workers: Any = await self.server.smembers(keys.dead_workers(self.portal))
         for worker in {*workers, *dead_workers}:
-            waiting += await self.seeds.count(self.server, self.seeds.taken_by(worker.decode()))
+            waiting += await self.seeds.count(self.server, self.seeds.taken_by(stored.text(worker)))
         return waiting
 
     async def wait_for_wake_up(self, seconds: float) -> None:
@@ -358,7 +358,15 @@ class RequestQueue:
 def _lease(id: bytes, token: bytes, send_at: float, tries: int, priority: int, *rest: bytes) -> Lease:
     job, stage, payload, proxy_id = rest
     return Lease(
-        id, token.decode(), float(send_at), tries, priority, job.decode(), stage.decode(), payload, proxy_id.decode()
+        id,
+        token.decode(),
+        float(send_at),
+        tries,
+        priority,
+        stored.text(job),
+        stored.text(stage),
+        payload,
+        stored.text(proxy_id),
     )
 
 

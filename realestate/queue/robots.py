@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from realestate.queue import stored
 from realestate.queue.request_queue import RequestQueue
 
 #: An old robots.txt is used for this long while the host cannot be reached (RFC 9309 does not set the time).
@@ -45,7 +46,7 @@ class RobotsTexts:
             "robots", origin=origin, worker=self.worker, longest=LOCK_MS, fetching=fetching
         )
         usable = text is not None and now - read_at < USABLE_MS
-        return Copy(now, bool(must_fetch), again_at, failures, text if usable else None, (reason or b"").decode())
+        return Copy(now, bool(must_fetch), again_at, failures, text if usable else None, stored.text(reason or b""))
 
     async def save(self, origin: str, text: bytes, seconds: float) -> None:
         """Store the text; it is fetched again after this many seconds."""

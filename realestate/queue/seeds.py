@@ -12,7 +12,7 @@ from uuid import uuid4
 from redis.exceptions import ResponseError
 from scrapy.statscollectors import StatsCollector
 
-from realestate.queue import keys
+from realestate.queue import keys, stored
 from realestate.queue.redis_client import AsyncRedis, is_wrong_type
 from realestate.queue.seed_source import SeedSource
 
@@ -136,7 +136,7 @@ class SeedList:
             commands.hget(keys.seed_names(self.portal), field)
 
         _, name = await self.server.in_one_step(both)
-        return str(name.decode())
+        return stored.text(name)
 
     async def _remove(self, seed: bytes) -> None:
         # Remove the name first. A crash in between then crawls the seed once more. In the other order it would leave
@@ -184,7 +184,7 @@ class SeedList:
         dead_workers = keys.dead_workers(self.portal)
         workers: Any = await self.server.smembers(dead_workers)
         for worker in workers:
-            await self.source.give_back(self.server, self.source.taken_by(worker.decode()))
+            await self.source.give_back(self.server, self.source.taken_by(stored.text(worker)))
             await self.server.srem(dead_workers, worker)
 
 

@@ -14,8 +14,9 @@ _LENGTH = struct.Struct("=I")
 _HEARTBEATS_AT = 32
 _FLEETS_AT = 40
 _PAGE_AT = 8_192
-#: A longer URL is cut.
+#: A longer URL is cut, and a longer name: the memory has a fixed size.
 LONGEST_URL = 2_000
+LONGEST_NAME = 200
 
 
 class FleetRecord(msgspec.Struct, frozen=True):

@@ -14,6 +14,42 @@ local TRIES, CRASHES, RATE_LIMIT, DEAD_LETTERS = key('tries'), key('crashes'), k
 -- Jobs that `status` can show: enough for weeks of a timetable.
 local JOBS_KEEP = 1000
 
+-- Somebody else may write into Redis. Whatever a value is, no script may fail on it: after an error the steps before it
+-- stay done, and all workers would call the script again and fail again.
+
+-- Numbers beyond this are nobody's: they could not be counted exactly.
+local LARGEST = 9007199254740992
+local function is_number(value) return type(value) == 'number' and value > -LARGEST and value < LARGEST end
+
+-- The number in a text. If there is none: `default`, or 0.
+local function number(text, default)
+  local value = tonumber(text)
+  if is_number(value) then return value end
+  if default == nil then return 0 end
+  return default
+end
+
+-- Adds `step` to a counter and returns its value before. A counter that holds no number begins with the time: above all
+-- values that it can have had.
+local function advance(name, step)
+  local value = redis.pcall('INCRBY', name, step)
+  if not is_number(value) then
+    value = now + step
+    redis.call('SET', name, value)
+  end
+  return value - step
+end
+
+-- Adds 1 to a field of a hash, and returns it.
+local function increase(name, field)
+  local value = number(redis.call('HGET', name, field)) + 1
+  redis.call('HSET', name, field, value)
+  return value
+end
+
+-- The worker of a lease, which is stored as token:worker.
+local function worker_of(lease) return string.match(lease, ':(.*)') or '' end
+
 -- A stored request: its head, which the scripts read, then the encoded request, which only Python reads.
 local function pack_request(priority, seq, job, stage, payload)
   return cmsgpack.pack(priority, seq, job, stage) .. payload
@@ -21,7 +57,11 @@ end
 
 local function head_from(stored)
   if not stored then return nil end
-  local offset, priority, seq, job, stage = cmsgpack.unpack_limit(stored, 4)
+  local is_valid, offset, priority, seq, job, stage = pcall(cmsgpack.unpack_limit, stored, 4)
+  if not (is_valid and is_number(priority) and is_number(seq) and type(job) == 'string' and type(stage) == 'string') then
+    -- No request of ours. A worker leases it, sees by its first byte that it is none, and makes it a dead letter.
+    return {priority = 0, seq = 0, job = 'none', stage = 'none', payload = '\0' .. stored}
+  end
   return {priority = priority, seq = seq, job = job, stage = stage,
           payload = offset == -1 and '' or string.sub(stored, offset + 1)}
 end
@@ -61,8 +101,9 @@ end
 -- Priority first, then the order of arrival: 2^42 arrivals fit between two priorities without loss in a double.
 local function score(priority, seq) return -priority * 4398046511104 + seq end
 
+-- Only a statistic: it does not matter if it cannot be counted.
 local function count(job, stage, what, times)
-  redis.call('HINCRBY', key('counts:' .. job), stage .. ':' .. what, times or 1)
+  redis.pcall('HINCRBY', key('counts:' .. job), stage .. ':' .. what, times or 1)
 end
 
 -- Counts of a batch, summed: add(job, stage, what, times) as often as it happens, write() once.
@@ -140,7 +181,7 @@ end
 local function enqueue_all(requests)
   local results = {}
   if #requests == 0 then return results end
-  local seq = redis.call('INCRBY', key('arrivals'), #requests) - #requests
+  local seq = advance(key('arrivals'), #requests)
   local bodies, ready, delayed, jobs = {}, {}, {}, {}
   local add, write = tally()
   local cancelled = {}
@@ -185,7 +226,7 @@ local function take_out(id)
   redis.call('ZREM', SUSPECTS, id)
   local lease = redis.call('HGET', LEASES, id)
   if lease then
-    redis.call('SREM', key('held:' .. string.match(lease, ':(.*)')), id)
+    redis.call('SREM', key('held:' .. worker_of(lease)), id)
     redis.call('HDEL', LEASES, id)
   end
 end
@@ -194,7 +235,7 @@ end
 local function delete_all(ids, leases, heads)
   local held, jobs = {}, {}
   for index, id in ipairs(ids) do
-    gather(held, string.match(leases[index], ':(.*)'), id)
+    gather(held, worker_of(leases[index]), id)
     gather(jobs, heads[index].job, id)
   end
   for _, place in ipairs({READY, DELAYED, INFLIGHT, SUSPECTS}) do all('ZREM', place, ids) end
@@ -242,7 +283,7 @@ local CALLS_KEEP = 300000
 local function once(act)
   local name = key('calls:' .. args.call)
   local before = redis.call('GET', name)
-  if before then return tonumber(before) end
+  if before then return number(before) end
   local result = act()
   redis.call('SET', name, result, 'PX', CALLS_KEEP)
   return result
@@ -252,7 +293,7 @@ end
 local function shift_scores(name, step)
   local entries, moved = redis.call('ZRANGE', name, 0, -1, 'WITHSCORES'), {}
   for index = 1, #entries, 2 do
-    moved[index], moved[index + 1] = tonumber(entries[index + 1]) + step, entries[index]
+    moved[index], moved[index + 1] = number(entries[index + 1]) + step, entries[index]
   end
   all('ZADD', name, moved)
 end
@@ -260,7 +301,7 @@ end
 -- Adds `step` milliseconds to fields of a hash that hold a time: to all of them, or to the named ones.
 local function shift_fields(name, step, fields)
   for _, field in ipairs(fields or redis.call('HKEYS', name)) do
-    local at = tonumber(redis.call('HGET', name, field))
+    local at = number(redis.call('HGET', name, field), false)
     if at then redis.call('HSET', name, field, at + step) end
   end
 end
@@ -285,7 +326,7 @@ end
 -- Records that a worker is alive. If no worker sent a heartbeat for long (Redis was down), none counts as dead during a
 -- grace period.
 local function keep_alive(worker, lease)
-  local last = tonumber(redis.call('GET', key('last_heartbeat')) or now)
+  local last = number(redis.call('GET', key('last_heartbeat')), now)
   follow_clock(last)
   if now - last > lease / 2 then
     redis.call('SET', key('grace_until'), now + lease / 2)

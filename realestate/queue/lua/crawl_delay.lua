@@ -7,7 +7,7 @@ else
   redis.call('HDEL', delays, args.origin)
 end
 local longest = 0
-for _, delay in ipairs(redis.call('HVALS', delays)) do longest = math.max(longest, tonumber(delay)) end
+for _, delay in ipairs(redis.call('HVALS', delays)) do longest = math.max(longest, number(delay)) end
 if longest > 0 then
   redis.call('HSET', RATE_LIMIT, 'crawl_delay', longest)
 else

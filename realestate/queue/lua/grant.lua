@@ -1,8 +1,8 @@
 -- How many of the args.wanted items on a page the job may fetch, of args.limit in all. Returns {granted, left}. The same
 -- page gets the same reply again: a page that is read twice does not use the limit twice.
 local hash = key('limit:' .. args.job)
-local used = tonumber(redis.call('HGET', hash, 'used') or 0)
-local granted = tonumber(redis.call('HGET', hash, args.page) or false)
+local used = number(redis.call('HGET', hash, 'used'))
+local granted = number(redis.call('HGET', hash, args.page), false)
 if not granted then
   granted = math.max(0, math.min(args.wanted, args.limit - used))
   used = used + granted

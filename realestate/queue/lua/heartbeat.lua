@@ -13,16 +13,16 @@ if #args.started > 0 then
   redis.call('PEXPIRE', started, args.lease * 100)
 end
 local limit = redis.call('HMGET', RATE_LIMIT, 'paused', 'blocked_until', 'paused_until')
-local pause_ends = tonumber(limit[3] or 0)
+local pause_ends = number(limit[3])
 local paused = limit[1] == '1' and (pause_ends == 0 or pause_ends > now)
 local ready = redis.call('ZCARD', READY) + redis.call('ZCARD', SUSPECTS)
-local due = tonumber(redis.call('ZRANGE', DELAYED, 0, 0, 'WITHSCORES')[2])
-local silent = tonumber(redis.call('ZRANGE', WORKERS, 0, 0, 'WITHSCORES')[2])
+local due = number(redis.call('ZRANGE', DELAYED, 0, 0, 'WITHSCORES')[2], false)
+local silent = number(redis.call('ZRANGE', WORKERS, 0, 0, 'WITHSCORES')[2])
 local takeable = ready > 0 or (due and due <= now) or silent <= now or redis.call('EXISTS', ASIDE) == 1
 local seeds = 0
 if args.seeds ~= '' then
   seeds = redis.call('LLEN', args.seeds) + math.max(0, redis.call('LLEN', args.taken_seeds) - args.known_seeds)
 end
-return {now, paused and 1 or 0, tonumber(limit[2] or 0), known, ready + redis.call('ZCARD', DELAYED),
+return {now, paused and 1 or 0, number(limit[2]), known, ready + redis.call('ZCARD', DELAYED),
         redis.call('SMEMBERS', REMOVED), takeable and 1 or 0, redis.call('HLEN', key('open_jobs')),
         redis.call('SCARD', key('dead_workers')), seeds}

@@ -12,7 +12,7 @@ local CHECKED = 20
 if not args.old then
   local free_at, expired = redis.call('HRANDFIELD', key('proxies:free_at'), CHECKED, 'WITHVALUES'), {}
   for index = 1, #free_at, 2 do
-    if now - tonumber(free_at[index + 1]) > args.keep then expired[#expired + 1] = free_at[index] end
+    if now - number(free_at[index + 1]) > args.keep then expired[#expired + 1] = free_at[index] end
   end
   for _, hash in ipairs({name, key('proxies:free_at'), key('proxies:used_at')}) do all('HDEL', hash, expired) end
 end

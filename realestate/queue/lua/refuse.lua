@@ -1,8 +1,8 @@
 -- The site refuses requests: the whole fleet halves its rate, and sends nothing for args.wait milliseconds.
 return once(function()
-  local factor = tonumber(redis.call('HGET', RATE_LIMIT, 'factor') or 1)
+  local factor = number(redis.call('HGET', RATE_LIMIT, 'factor'), 1)
   redis.call('HSET', RATE_LIMIT, 'factor', math.max(factor / 2, args.least), 'refused_at', now, 'reason', args.reason)
-  local blocked = tonumber(redis.call('HGET', RATE_LIMIT, 'blocked_until') or 0)
+  local blocked = number(redis.call('HGET', RATE_LIMIT, 'blocked_until'))
   if args.wait > 0 and now + args.wait > blocked then
     redis.call('HSET', RATE_LIMIT, 'blocked_until', now + args.wait)
   end

@@ -7,7 +7,7 @@ if state[3] then
   redis.call('HDEL', RATE_LIMIT, 'robots_origin', 'robots_reason', 'robots_failures', 'robots_again_at')
   ended = 1
 end
-if state[1] == '1' and not (args.automatic and tonumber(state[2] or 0) == 0) then
+if state[1] == '1' and not (args.automatic and number(state[2]) == 0) then
   end_pause()
   ended = 1
 end

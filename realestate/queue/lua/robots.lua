@@ -4,14 +4,14 @@
 -- reply that gave it the lock was lost, or its fetch ended without a result.
 local known = redis.call('HMGET', key('robots:' .. args.origin), 'again_at', 'failures', 'read_at', 'text', 'reason')
 local must_fetch = 0
-if now >= tonumber(known[1] or 0) then
+if now >= number(known[1]) then
   local lock = key('robots:' .. args.origin .. ':lock')
   local other = redis.call('GET', lock)
   local dead_at = other and redis.call('ZSCORE', WORKERS, other)
   local is_forgotten = other == args.worker and not args.fetching
-  if not dead_at or tonumber(dead_at) <= now or is_forgotten then
+  if not dead_at or number(dead_at) <= now or is_forgotten then
     redis.call('SET', lock, args.worker, 'PX', args.longest)
     must_fetch = 1
   end
 end
-return {now, must_fetch, tonumber(known[1] or 0), tonumber(known[2] or 0), tonumber(known[3] or 0), known[4], known[5]}
+return {now, must_fetch, number(known[1]), number(known[2]), number(known[3]), known[4], known[5]}

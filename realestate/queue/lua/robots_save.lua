@@ -8,7 +8,7 @@ if args.text then
     redis.call('HDEL', RATE_LIMIT, 'robots_origin', 'robots_reason', 'robots_failures', 'robots_again_at')
   end
 else
-  local failures = redis.call('HINCRBY', known, 'failures', 1)
+  local failures = increase(known, 'failures')
   redis.call('HSET', known, 'reason', args.reason, 'again_at', again_at)
   -- For people who wonder why nothing is sent.
   redis.call('HSET', RATE_LIMIT, 'robots_origin', args.origin, 'robots_reason', args.reason,

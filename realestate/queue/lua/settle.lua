@@ -34,7 +34,7 @@ for index, entry in ipairs(args.leases) do
       wake()
     elseif outcome == 'retry' then
       take_out(id)
-      if detail[3] ~= 0 then redis.call('HINCRBY', TRIES, id, 1) end
+      if detail[3] ~= 0 then increase(TRIES, id) end
       redis.call('HSET', REQUESTS, id, pack_request(head.priority, head.seq, head.job, head.stage, detail[2]))
       redis.call('ZADD', DELAYED, now + detail[1], id)
       wake() -- a waiting worker learns when it is due

@@ -36,7 +36,7 @@ local function reclaim(worker)
     elseif not started[id] then
       give_back(id)
     else
-      local crashes = redis.call('HINCRBY', CRASHES, id, 1)
+      local crashes = increase(CRASHES, id)
       if crashes >= args.poison then
         add_dead_letter(id, head, cjson.encode({reason = 'poison', error = crashes .. ' workers died while they processed it', at = now,
                                      job = head.job, stage = head.stage, tries = crashes}), args.dead_letters_keep)
@@ -54,7 +54,7 @@ local function reclaim(worker)
   redis.call('SADD', key('dead_workers'), worker)
 end
 
-if now >= tonumber(redis.call('GET', key('grace_until')) or 0) then
+if now >= number(redis.call('GET', key('grace_until'))) then
   for _, worker in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, '-inf', now, 'LIMIT', 0, 4)) do reclaim(worker) end
 end
 
@@ -146,24 +146,25 @@ local fields = redis.call('HGETALL', RATE_LIMIT)
 for i = 1, #fields, 2 do limit[fields[i]] = fields[i + 1] end
 
 if limit.paused == '1' then
-  local ends = tonumber(limit.paused_until or 0)
+  local ends = number(limit.paused_until)
   if ends == 0 then return {now, -1, 1, reclaimed} end
   if ends > now then return {now, ends, 1, reclaimed} end
   end_pause()
 end
 
 -- The rate recovers a step at a time after a refusal.
-local blocked = tonumber(limit.blocked_until or 0)
-local factor = tonumber(limit.factor or 1)
-if factor < 1 and now - math.max(tonumber(limit.refused_at or 0), blocked) >= args.recover then
+local blocked = number(limit.blocked_until)
+local factor = number(limit.factor, 1)
+if factor <= 0 or factor > 1 then factor = 1 end
+if factor < 1 and now - math.max(number(limit.refused_at), blocked) >= args.recover then
   factor = math.min(1, factor * 2)
   redis.call('HSET', RATE_LIMIT, 'factor', factor, 'refused_at', now)
 end
 local interval = args.rate > 0 and 1000 / (args.rate * factor) or 0
-interval = math.max(interval, tonumber(limit.crawl_delay or 0))
+interval = math.max(interval, number(limit.crawl_delay))
 redis.call('HSET', RATE_LIMIT, 'rate', args.rate, 'burst', args.burst)
 
-local free = tonumber(limit.free_at or 0)
+local free = number(limit.free_at)
 local room = args.concurrency > 0 and args.concurrency - redis.call('ZCARD', INFLIGHT) or args.most
 local most = math.min(args.most, room)
 
@@ -189,16 +190,16 @@ if args.proxies then
   proxies = {}
   for index, proxy in ipairs(args.proxies) do
     local health = read_json(healths[index])
-    local ends = tonumber(health['until']) or 0
+    local ends = number(health['until'])
     if ends > now + args.ahead then
       resting = math.min(resting or ends, ends)
     else
       if not tier or proxy[2] < tier then proxies, tier = {}, proxy[2] end
       if proxy[2] == tier then
         local alone = health.alone ~= false
-        local response_by = alone and tonumber(used_at[index] or 0) + args.proxy_one_at_a_time or 0
-        proxies[#proxies + 1] = {name = proxy[1], free = math.max(ends, response_by, tonumber(frees[index] or 0)),
-                             interval = 1000 / (tonumber(health.rate) or args.proxy_rate), alone = alone}
+        local response_by = alone and number(used_at[index]) + args.proxy_one_at_a_time or 0
+        proxies[#proxies + 1] = {name = proxy[1], free = math.max(ends, response_by, number(frees[index])),
+                             interval = 1000 / (number(health.rate) > 0 and number(health.rate) or args.proxy_rate), alone = alone}
       end
     end
   end
@@ -229,7 +230,7 @@ end
 -- next slot would be. The random part of an interval comes from the number of the grant: a script has to do the same on a
 -- replica.
 local counted = interval > 0 or proxies
-local grants = counted and tonumber(redis.call('GET', key('grants')) or 0)
+local grants = counted and number(redis.call('GET', key('grants')))
 local function part_of(number) return (number * 7919 % 1000) / 1000 end
 local function slots(most)
   local slot_times, after, used_proxies, later, was = {}, {[0] = free}, {}, nil, free
@@ -260,7 +261,7 @@ local function lease(place, most)
   local ids, popped = {}, redis.call('ZPOPMIN', place, #slot_times)
   for index = 1, #popped, 2 do ids[#ids + 1] = popped[index] end
   local bodies, tries = read_all(REQUESTS, ids), read_all(TRIES, ids)
-  local token = redis.call('INCRBY', key('tokens'), #ids) - #ids
+  local token = advance(key('tokens'), #ids)
   local leased, leases, sent, free_at, used_at = {}, {}, {}, {}, {}
   for index, id in ipairs(ids) do
     local head = head_from(bodies[index])
@@ -277,12 +278,12 @@ local function lease(place, most)
       local proxy = used_proxies[#leased] or {''}
       free_at[#free_at + 1], free_at[#free_at + 2] = proxy[1], proxy[2]
       used_at[#used_at + 1], used_at[#used_at + 2] = proxy[1], proxy[3]
-      reply[#reply + 1] = {id, tostring(token), at, tonumber(tries[index] or 0), head.priority, head.job, head.stage,
+      reply[#reply + 1] = {id, tostring(token), at, number(tries[index]), head.priority, head.job, head.stage,
                            head.payload, proxy[1]}
     end
   end
   free = after[#leased]
-  if counted then grants = redis.call('INCRBY', key('grants'), #leased) end
+  if counted then grants = advance(key('grants'), #leased) + #leased end
   if proxies then
     all('HSET', key('proxies:free_at'), free_at)
     all('HSET', key('proxies:used_at'), used_at)
@@ -333,10 +334,10 @@ if interval > 0 then redis.call('HSET', RATE_LIMIT, 'free_at', free) end
 if reply[2] == -1 and redis.call('ZCARD', SUSPECTS) > 0 then reply[2] = now + SUSPECT_WAIT end
 if reply[2] == -1 then
   local due = redis.call('ZRANGE', DELAYED, 0, 0, 'WITHSCORES')
-  if due[2] then reply[2] = tonumber(due[2]) end
+  if due[2] then reply[2] = number(due[2]) end
 end
 -- Ask again when the first worker would count as dead: nothing wakes the others then.
-local silent = tonumber(redis.call('ZRANGE', WORKERS, 0, 0, 'WITHSCORES')[2])
-silent = math.max(silent + 1, tonumber(redis.call('GET', key('grace_until')) or 0))
+local silent = number(redis.call('ZRANGE', WORKERS, 0, 0, 'WITHSCORES')[2])
+silent = math.max(silent + 1, number(redis.call('GET', key('grace_until'))))
 if reply[2] == -1 or silent < reply[2] then reply[2] = silent end
 return reply

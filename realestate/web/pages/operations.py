@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from realestate.jobs.state import JobState
-from realestate.queue import keys
+from realestate.queue import keys, stored
 from realestate.queue.connection import connect_to
 from realestate.queue.dead_letters import DeadLetter, DeadLetters
 from realestate.queue.redis_client import REDIS_ERRORS, briefly
@@ -118,11 +118,11 @@ def _left_of(server: "Redis", portal: str) -> Counter[str]:
     left: Counter[str] = Counter()
     jobs: Any = server.hkeys(keys.open_jobs(portal))
     for job in jobs:
-        counts: Any = server.hgetall(keys.counts(portal, job.decode()))
+        counts: Any = server.hgetall(keys.counts(portal, stored.text(job)))
         for name, number in counts.items():
-            stage, _, what = name.decode().partition(":")
+            stage, _, what = stored.text(name).partition(":")
             sign = {"pushed": 1, "done": -1, "dead": -1}.get(what, 0)
-            left[stage] += sign * int(number)
+            left[stage] += sign * stored.count(number)
     return Counter({stage: max(0, left[stage]) for stage in STAGES})
 
 
