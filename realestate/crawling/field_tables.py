@@ -43,7 +43,7 @@ def served_at(response: Response) -> datetime:
     header = response.headers.get("Date")
     try:
         date = parsedate_to_datetime(header.decode("latin-1")) if header else None
-    except ValueError:
+    except (ValueError, OverflowError):  # such as a day with many digits
         date = None
     return date.replace(tzinfo=date.tzinfo or UTC) if date else datetime.now(UTC)
 

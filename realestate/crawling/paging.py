@@ -8,6 +8,10 @@ from urllib.parse import urljoin
 from realestate.crawling.results import Results
 from realestate.crawling.search_urls import whole_number, with_parameters
 
+#: Pages that are read of one search of a portal that names no limit. All pages are requested at once: a total that a
+#: site has made up must not fill the queue.
+MOST_PAGES = 20_000
+
 
 class Paging(ABC):
     """How one page of a search leads to the others."""
@@ -48,8 +52,10 @@ class Numbers(Paging):
     """What the parameter grows by: 1, or the results of a page (`index=24`, with `first=0`)."""
 
     @property
-    def reach(self) -> int | None:
-        return self.last * self.size if self.last is not None else self.most
+    def reach(self) -> int:
+        if self.last is not None:
+            return self.last * self.size
+        return self.most if self.most is not None else MOST_PAGES * self.size
 
     def key(self, search: str) -> str:
         return with_parameters(search, {self.parameter: None})
@@ -77,7 +83,7 @@ class Numbers(Paging):
     @property
     def most_pages(self) -> int:
         """The last page of a search that can be read."""
-        return 10**9 if self.reach is None else ceil(self.reach / self.size)
+        return ceil(self.reach / self.size)
 
     def number(self, search: str) -> int:
         """The number of a page; the first is 1."""

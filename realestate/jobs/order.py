@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from msgspec import Meta
 
-from realestate.crawling.paging import Numbers, page_range
+from realestate.crawling.paging import MOST_PAGES, Numbers, page_range
 from realestate.crawling.scope import OPERATIONS, PROPERTY_TYPES, Scope
 from realestate.items import Operation, PropertyType
 from realestate.jobs.work import all_portals, scoped_urls, seed_urls, spider_class, why_refused, why_unknown
@@ -230,7 +230,7 @@ def _check_pages(order: JobOrder) -> None:
     first, last = page_range(order.pages)
     most = paging.most_pages
     if not 1 <= first <= last <= most:
-        shown = f"; {order.portal} shows pages 1-{most}" if most < 10**9 else ""
+        shown = f"; {order.portal} shows pages 1-{most}" if most < MOST_PAGES else ""
         raise BadOrder(f"pages {order.pages} is not a range: the first page is at least 1 and at most the last{shown}")
     if order.mode == "refresh":
         raise BadOrder("a refresh reads no search pages: leave out pages")

@@ -1,4 +1,4 @@
-"""Texts and numbers as they are stored in Redis. Somebody else may write there: reading one must never raise an error."""
+"""Texts and numbers as they are stored in Redis. Somebody else may write there: reading one never raises an error."""
 
 from math import isfinite
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from realestate.crawling.paging import Cursors, Links, Numbers, Offsets, Paging
+from realestate.crawling.paging import MOST_PAGES, Cursors, Links, Numbers, Offsets, Paging
 from realestate.crawling.results import Found, Results
 from realestate.crawling.search_splitting import Axis, Band, Choice, parts_of
 from realestate.crawling.search_urls import whole_number, with_parameters
@@ -74,6 +74,12 @@ def test_no_page_is_requested_beyond_the_last_that_the_portal_shows() -> None:
     for answer in (Answer(95, total=True), Answer(95)):
         assert len(walked(Numbers(size=10, last=3), answer)) == 3
         assert len(walked(Numbers(size=10, most=35), answer)) == 4
+
+
+def test_a_total_that_a_site_has_made_up_does_not_fill_the_queue() -> None:
+    results = Results([], total=10**15)
+    assert len(Numbers(size=10).rest(SEARCH, results) or ()) == MOST_PAGES - 1
+    assert Numbers(size=10).reach == 10 * MOST_PAGES
 
 
 def test_an_offset_counts_results() -> None:
