@@ -51,6 +51,8 @@ CLOSING_SECONDS = 10.0
 LONGEST_DELAY_SECONDS = 10.0
 #: The first batch waits this part of STORE_BATCH_SECONDS, and each next batch twice as long as the one before.
 FIRST_PART = 8
+#: What a search page showed of a listing is some hashes. Nothing longer is stored.
+LONGEST_CARD = 1_000
 #: Flag of a response that gave one listing and no further request. If the page is unchanged, its listing is too.
 ALONE = "alone"
 
@@ -238,16 +240,26 @@ class StorePipeline:
             await self._write_batches()
             await self._retry_until_available(self._store.close)
         except StoreError as error:
-            self.stats.inc_value("store/failed")
-            logger.error(
-                "store/failed: portal=%s: %s; %d items go back to the queue", self._portal, error, self._unstored()
-            )
-            if not self._stop_requested.is_set():
-                assert self.crawler.engine is not None
-                self._ending = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason="store_failed"))
+            self._fail(str(error))
+        except Exception as error:  # otherwise the worker would go on, and store nothing
+            self._fail(f"{type(error).__name__}: {error}", error)
         finally:
             self._opened_or_failed.set()
             self._room.set()
+
+    def _fail(self, reason: str, unexpected: Exception | None = None) -> None:
+        """Nothing can be stored any more: stop the worker."""
+        self.stats.inc_value("store/failed")
+        logger.error(
+            "store/failed: portal=%s: %s; %d items go back to the queue",
+            self._portal,
+            reason,
+            self._unstored(),
+            exc_info=unexpected,
+        )
+        if not self._stop_requested.is_set():
+            assert self.crawler.engine is not None
+            self._ending = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason="store_failed"))
 
     async def _write_batches(self) -> None:
         """Write batches until the pipeline closes. The first ones wait less, so that new users soon see rows."""
@@ -388,9 +400,12 @@ def page_version(listing: Listing, response: Response) -> PageRead | None:
 
 def card_read(item: Any, response: Response) -> CardRead | None:
     """Return what the search page showed of a listing whose own page was read, or is unchanged."""
-    ref, card = response.meta.get("card") or (None, None)
-    is_page_read = isinstance(item, Listing) or (isinstance(item, Sighting) and item.is_read)
-    return CardRead(item.portal, item.ref, card) if is_page_read and card is not None and item.ref == ref else None
+    match response.meta.get("card"):
+        case [ref, str(card)] if len(card) <= LONGEST_CARD and card.isascii() and card.isprintable():
+            is_page_read = isinstance(item, Listing) or (isinstance(item, Sighting) and item.is_read)
+            return CardRead(item.portal, item.ref, card) if is_page_read and item.ref == ref else None
+        case _:  # none, or a value that somebody else wrote into the queue
+            return None
 
 
 def _header(response: Response, name: str) -> str:

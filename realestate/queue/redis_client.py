@@ -20,6 +20,7 @@ from redis import asyncio as aioredis
 from redis.exceptions import (
     AuthenticationError,
     AuthorizationError,
+    DataError,
     RedisClusterException,
     RedisError,
     ResponseError,
@@ -55,7 +56,10 @@ TEMPORARY_ERRORS = (
 
 
 def is_temporary(error: Exception) -> bool:
-    """Whether the same command may succeed later. An error in a script would always come again."""
+    """Whether the same command may succeed later. An error in a script, or a value that cannot be sent, would always
+    come again."""
+    if isinstance(error, DataError):
+        return False
     if not isinstance(error, ResponseError):
         return True
     return any(code in error_text(error) for code in TEMPORARY_ERRORS)

@@ -46,7 +46,10 @@ LOOK_SECONDS = 0.25
 MARGIN_SECONDS = 1.5
 #: A page that neither uses CPU time nor lets the event loop run may take this many times the budget.
 BLOCKED_TIMES = 12
-#: A worker that has been asked twice to stop is killed after this time.
+#: A worker that has been asked to stop is killed after this time, whatever it is stuck in. Stopping takes seconds, and
+#: at most two minutes if neither the site, Redis nor the database replies.
+STOP_SECONDS = 300.0
+#: One that has been asked twice is killed after this time.
 SECOND_REQUEST_SECONDS = 5.0
 #: Redis has this long to take the requests of a killed worker back. Then their leases expire.
 SETTLING_SECONDS = 20.0
@@ -153,8 +156,8 @@ class _Supervisor:
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self._stops += 1
-        if self._stops > 1:
-            self._kill_at = min(self._kill_at, time.monotonic() + SECOND_REQUEST_SECONDS)
+        seconds = STOP_SECONDS if self._stops == 1 else SECOND_REQUEST_SECONDS
+        self._kill_at = min(self._kill_at, time.monotonic() + seconds)
         if number != signal.SIGINT or not _has_terminal():  # a terminal sends it to the worker too
             self._unsent.append(number)
 

@@ -167,6 +167,10 @@ def env(redis_url: str, server: Redis, store_url: str, tmp_path: Path, accelerat
     return {**worker_environment(redis_url, store_url, tmp_path), "ACCELERATE": acceleration}
 
 
+#: What a log says about an error that nobody handled.
+UNHANDLED = ("was never retrieved", "was never awaited", "Unhandled error in Deferred", "Task was destroyed")
+
+
 class Worker:
     """A worker process and its log."""
 
@@ -210,6 +214,8 @@ def running(command: list[str], env: Mapping[str, str], log: Path) -> Iterator[W
         if process.poll() is None:
             process.kill()
             process.wait()
+    text = log.read_text("utf-8", "replace")
+    assert [words for words in UNHANDLED if words in text] == []
 
 
 def finished(server: Redis, *portals: str, patience: float = PATIENCE) -> None:

@@ -11,7 +11,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 
 from realestate.items import Sighting, Sightings
-from realestate.pipelines.store import BatchSettings, StorePipeline
+from realestate.pipelines.store import BatchSettings, StorePipeline, card_read
 from realestate.queue import signals
 from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, register_fleet
@@ -23,6 +23,7 @@ from realestate.storage import Batch, Quarantined, StoreAway, StoreError, Writte
 from realestate.storage.clock import SENT_STEADY, steady
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.states import Change, State
+from realestate.storage.store import CardRead
 from tests.examples import a_listing
 
 
@@ -217,17 +218,26 @@ class Closable:
 
 
 class Broken(Recorder):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
     def migrate(self) -> None:
-        raise StoreError("permission denied for schema public")
+        raise self.error
 
 
+@pytest.mark.parametrize(
+    "error",
+    [StoreError("permission denied for schema public"), KeyError("permission denied for schema public")],
+    ids=["of the store", "of our own"],
+)
 def test_a_store_that_cannot_be_used_stops_the_worker_and_logs_why(
-    crawler: Crawler, caplog: pytest.LogCaptureFixture
+    crawler: Crawler, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     async def crawl() -> None:
         crawler.spider = ImmowebSpider()
         crawler.engine = Closable()  # type: ignore[assignment]
-        pipeline = make(crawler, Broken())
+        pipeline = make(crawler, Broken(error))
         pipeline.serving()
         await put(pipeline, a_listing())
         while not crawler.engine.reason:  # type: ignore[attr-defined]
@@ -237,6 +247,34 @@ def test_a_store_that_cannot_be_used_stops_the_worker_and_logs_why(
     asyncio.run(asyncio.wait_for(crawl(), 30))
     assert crawler.engine.reason == "store_failed"  # type: ignore[attr-defined]
     assert "permission denied for schema public" in caplog.text
+
+
+#: What a search page showed is a reference and a text of hashes. None of these is.
+CARDS = [
+    None,
+    "",
+    5,
+    [],
+    ["1"],
+    ["1", 5],
+    ["1", {"a": 1}],
+    ["1", "a\0b"],
+    ["1", "x" * 2000],
+    [["1"], "ab"],
+    {"1": "ab"},
+]
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_a_card_that_somebody_else_wrote_into_the_queue_is_left_out(card: Any) -> None:
+    listing = a_listing(ref="1")
+
+    def read(card: Any) -> Any:
+        request = Request("https://x.example/", meta={"card": card})
+        return card_read(listing, Response(request.url, request=request))
+
+    assert read(card) is None
+    assert read(["1", "0a1b2c3d"]) == CardRead(listing.portal, "1", "0a1b2c3d")
 
 
 def test_a_worker_that_stops_does_not_wait_forever_for_a_database(
@@ -326,7 +364,9 @@ def test_a_worker_that_stops_still_stores_its_last_pages(crawler: Crawler, monke
     assert asyncio.run(asyncio.wait_for(crawl(), 30)).batches == [["1"], ["2"]]
 
 
-@pytest.mark.parametrize("store", [Recorder(away=10**6), Silent(), Broken()], ids=["unavailable", "silent", "broken"])
+@pytest.mark.parametrize(
+    "store", [Recorder(away=10**6), Silent(), Broken(StoreError("no"))], ids=["unavailable", "silent", "broken"]
+)
 def test_a_question_to_an_unusable_store_raises_close_spider(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch, store: Recorder
 ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from redis.exceptions import AuthenticationError, RedisError
+from redis.exceptions import AuthenticationError, DataError, RedisError
 
 from realestate.queue import redis_client
 from realestate.queue.connection import connect_blocking, connect_to
@@ -113,6 +113,8 @@ def test_an_error_that_would_come_again_is_raised_at_once(redis: RedisProcess) -
                 await client.llen("key")
             assert redis_client.is_wrong_type(caught.value)
             assert redis_client.error_text(caught.value).startswith("WRONGTYPE ")
+            with pytest.raises(DataError):
+                await client.get(True)  # type: ignore[arg-type]
 
     asyncio.run(asyncio.wait_for(act(), 10))
 
