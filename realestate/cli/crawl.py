@@ -1,10 +1,11 @@
 """`realestate crawl` and `work`: crawl on this machine, be a worker of the fleet."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from realestate.cli.options import JsonFlag, PortalArgument
 if TYPE_CHECKING:
     from realestate.jobs.fleet import State
     from realestate.jobs.local import Ending, Progress
+    from realestate.jobs.manage import JobDesk
     from realestate.jobs.order import JobOrder
     from realestate.jobs.state import JobState
 
@@ -181,16 +183,19 @@ def _crawl(order: "JobOrder", *, workers: int, show: "Callable[[Progress], None]
         with closing(open_store(addresses.store_url)) as store:
             desk = JobDesk(store, server, settings.SIMULATOR_URL)
             unfinished = desk.unfinished(portal)
-            if before.finished or not _is_waiting(order, unfinished, is_narrow=is_narrow):
+            _check_none_is_paused(unfinished)
+            job = "" if before.finished else _same_job(order, unfinished)
+            others = [each.job for each in unfinished if each.job != job] if is_narrow else []
+            if not job and (before.finished or unfinished or is_narrow):
                 job = desk.submit(order).job
-            else:
-                job = next((each.job for each in unfinished), "")
-        env = environment.changed(REDIS_URL=addresses.redis_url, STORE_URL=addresses.store_url)
-        running = local.start_workers([portal], workers, env, logs)
-        try:
-            ending: Ending = local.watch(server, [portal], running, show_and_keep, logs)
-        finally:
-            children.stop(running, local.STOP_SECONDS)
+            with _set_aside(desk, portal, others, is_alone=not before.workers):
+                env = environment.changed(REDIS_URL=addresses.redis_url, STORE_URL=addresses.store_url)
+                running = local.start_workers([portal], workers, env, logs)
+                try:
+                    is_over = partial(_is_over, desk, job, portal) if others else None
+                    ending: Ending = local.watch(server, [portal], running, show_and_keep, logs, is_over)
+                finally:
+                    children.stop(running, local.STOP_SECONDS)
         stored = _stored(addresses.store_url, portal, stored_before.last_event)
         on_market, gone = _on_market_and_gone(addresses.store_url, portal)
         after = look(server, portal)
@@ -231,11 +236,9 @@ def _found_nothing(state: "JobState | None", stored: "Stored") -> bool:
     return listings is None or not listings.found or not stored.listings
 
 
-def _is_waiting(order: "JobOrder", unfinished: "Sequence[JobState]", *, is_narrow: bool) -> bool:
-    """Whether requests of the same crawl wait already. A UsageError if a person paused one of the portal's jobs: it
-    would never end."""
+def _check_none_is_paused(unfinished: "Sequence[JobState]") -> None:
+    """A UsageError if a person paused one of the portal's jobs: it would never end."""
     from realestate.cli.errors import UsageError
-    from realestate.jobs.order import is_same_crawl, read_order
 
     for job in unfinished:
         if job.paused:
@@ -243,9 +246,46 @@ def _is_waiting(order: "JobOrder", unfinished: "Sequence[JobState]", *, is_narro
                 f"job {job.job} of {job.portal} is paused: `realestate jobs resume {job.job}` continues it,"
                 f" `realestate jobs cancel {job.job}` ends it"
             )
-    if not unfinished:
-        return not is_narrow  # seeds that somebody pushed by hand
-    return any(is_same_crawl(order, read_order(job.order or {})) for job in unfinished)
+
+
+def _same_job(order: "JobOrder", unfinished: "Sequence[JobState]") -> str:
+    """The id of an unfinished job that fetches the same; "" if there is none."""
+    from realestate.jobs.order import is_same_crawl, read_order
+
+    return next((each.job for each in unfinished if is_same_crawl(order, read_order(each.order or {}))), "")
+
+
+def _is_over(desk: "JobDesk", job: str, portal: str) -> bool:
+    from realestate.storage import StoreAway
+
+    try:
+        return desk.show(job, portal).is_over
+    except StoreAway:
+        return False
+
+
+@contextmanager
+def _set_aside(desk: "JobDesk", portal: str, jobs: "Sequence[str]", *, is_alone: bool) -> "Iterator[None]":
+    """Pause these jobs meanwhile, so that a crawl of a part fetches this part and nothing else. Where other workers
+    serve the portal, the jobs are theirs: they go on."""
+    from realestate.cli.errors import print_note
+    from realestate.jobs.manage import JobConflict
+
+    names = ", ".join(jobs)
+    if not jobs or not is_alone:
+        if jobs:
+            print_note(f"the workers of {portal} go on with its unfinished jobs meanwhile: {names}")
+        yield
+        return
+    print_note(f"not finished before, waits meanwhile: {names}; `realestate crawl {portal}` continues it")
+    try:
+        for job in jobs:
+            desk.pause(job, portal)
+        yield
+    finally:
+        for job in jobs:
+            with suppress(JobConflict):  # it has ended
+                desk.resume(job, portal)
 
 
 def _check_portal(order: "JobOrder") -> bool:
@@ -324,7 +364,7 @@ def _print_outcome(outcome: CrawlOutcome) -> None:
     from realestate.cli.terminal import counted
 
     if outcome.resumed:
-        print(f"resumed: {counted(outcome.resumed, 'request')} were waiting")
+        print(f"resumed: {counted(outcome.resumed, 'request')} waiting from before")
     print(
         f"{outcome.portal}: {counted(outcome.new, 'new listing')}, {outcome.price_changed} price changed,"
         f" {outcome.gone_now} gone, {outcome.returned} returned"

@@ -28,6 +28,8 @@ PortalOfJobOption = Annotated[
 ]
 #: How often `--watch` looks.
 WATCH_SECONDS = 1.0
+#: So begin the reasons of a job that was asked for a part of its portal.
+_PARTIAL = ("at most ", "only ")
 #: The beginning of an id is looked up among this many ids, the newest.
 MANY = 100_000
 
@@ -44,7 +46,7 @@ def list_jobs(portal: PortalOption = None, limit: NewestOption = 20, json: JsonF
         jobs = _with_unopened(store.jobs(portal, limit), list(orders.values()))[:limit]
         counts = counts_of(store, jobs)
         doing = _doing([each for each in jobs if _is_unfinished(each) and not _has_ended(orders.get(_key(each)))])
-    doing.update({key: str(order.outcome) for key, order in orders.items() if order.outcome not in (None, "finished")})
+    doing.update({key: _outcome(order) for key, order in orders.items() if order.outcome not in (None, "finished")})
     if json:
         terminal.print_json([_fields(each, counts[_key(each)], doing.get(_key(each))) for each in jobs], indent=0)
     else:
@@ -314,9 +316,17 @@ def print_jobs(
     terminal.print_columns(header, rows, left=4, empty="no jobs yet; `realestate crawl <portal>` starts one")
 
 
+def _outcome(order: "StoredOrder") -> str:
+    """How an order ended that did not finish, and why."""
+    reason = order.reason if order.reason != order.outcome else None
+    return ": ".join(filter(None, [order.outcome, reason]))
+
+
 def _result(job: "Job") -> str:
     """Whether it was complete, what it decided about listings that are gone, and why."""
     words = [{None: "", True: "complete", False: "not complete"}[job.complete]]
+    if job.complete is False and (job.reason or "").startswith(_PARTIAL):
+        words = ["finished"]  # that it read only a part is what was asked for
     if job.departures and job.verdict:
         words.append(f"{job.departures} gone {job.verdict}")
     return ", ".join(filter(None, [*words, job.reason]))

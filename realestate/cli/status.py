@@ -296,7 +296,7 @@ def _cells(portal: PortalStatus) -> list[str]:
         *stored,
         f"{state.pages_per_second:.1f}",
         _ago(state.now, state.active_at),
-        _short_limit(state.rate_limit),
+        _short_limit(state.rate_limit) if state.heard_at else "-",  # the first worker sets it
     ]
 
 
@@ -362,6 +362,7 @@ def _notes(fleet: FleetStatus) -> list[str]:
 
 def _notes_of(name: str, state: "State") -> list[str]:
     from realestate.cli.pauses import why_stopped
+    from realestate.cli.terminal import counted
 
     limit = state.rate_limit
     lines = []
@@ -375,5 +376,5 @@ def _notes_of(name: str, state: "State") -> list[str]:
         conditions = ", ".join(f"{count} {condition}" for condition, count in sorted(state.proxies.items()))
         lines.append(f"proxies: {conditions}")
     if state.dead:
-        lines.append(f"{state.dead:,} dead letters; `realestate deadletters list {name}` shows them")
+        lines.append(f"{counted(state.dead, 'dead letter')}; `realestate deadletters list {name}` shows them")
     return lines

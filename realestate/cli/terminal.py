@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from realestate.jobs.fleet import State
     from realestate.jobs.local import Progress as CrawlProgress
     from realestate.jobs.state import JobState
 
@@ -128,12 +130,20 @@ def _progress_lines() -> Callable[["CrawlProgress"], None]:
         last = time.monotonic()
         portals = (
             f"{portal} {counted(progress.total(portal, 'pages'), 'page')}, {progress.total(portal, 'stored')} stored,"
-            f" {state.waiting} waiting"
+            f" {state.waiting} waiting{_slowed(state, '; ')}"
             for portal, state in progress.states.items()
         )
-        _progress_console.print(f"{progress.seconds:4.0f} s  " + " · ".join(portals), highlight=False)
+        _progress_console.print(f"{progress.seconds:4.0f} s  " + " · ".join(portals), highlight=False, markup=False)
 
     return show
+
+
+def _slowed(state: "State", before: str) -> str:
+    """Why a portal sends less than it may, such as a ban page."""
+    if not state.workers and not state.finished:
+        return f"{before}no worker yet"
+    limit = str(state.rate_limit)
+    return f"{before}{limit}" if ": " in limit else ""
 
 
 def _progress_table(progress: "CrawlProgress") -> Table:
@@ -150,7 +160,8 @@ def _progress_table(progress: "CrawlProgress") -> Table:
             state.dead,
         )
         table.add_row(portal, *numbers)
-    table.caption = f"{progress.seconds:.0f} s"
+    why = "".join(_slowed(state, f"\n{portal}: ") for portal, state in progress.states.items())
+    table.caption = escape(f"{progress.seconds:.0f} s{why}")
     return table
 
 

@@ -86,15 +86,18 @@ def watch(
     workers: Sequence[Popen[bytes]],
     show: Callable[[Progress], None],
     logs: Path,
+    is_over: Callable[[], bool] | None = None,
 ) -> Ending:
-    """Wait until every portal is finished, or nothing more will come soon from those that are not."""
+    """Wait until every portal is finished, or nothing more will come soon from those that are not.
+
+    With `is_over`, wait until that is true, whatever else is in the queue."""
     progress = Progress()
     started = time.monotonic()
     while True:
         states = {portal: look(server, portal) for portal in portals}
         progress.update(states, time.monotonic() - started)
         show(progress)
-        if all(state.finished for state in states.values()):
+        if is_over() if is_over else all(state.finished for state in states.values()):
             time.sleep(LAST_HEARTBEAT_SECONDS)
             progress.update({portal: look(server, portal) for portal in portals}, progress.seconds)
             show(progress)

@@ -259,4 +259,5 @@ def why_failed(found: InRedis) -> str | None:
     """Why a job that has ended failed: it read no page at all. None if it did not."""
     if found.total("done") or not found.total("dead"):
         return None
-    return f"no page could be read: {found.total('dead')} dead letters"
+    dead = found.total("dead")
+    return f"no page could be read: {dead} dead letter{'' if dead == 1 else 's'}"

@@ -9,6 +9,7 @@ from realestate.cli.terminal import columns, print_columns
 from realestate.jobs.fleet import State
 from realestate.jobs.local import Progress
 from realestate.queue.rate_limit import RateLimit
+from realestate.queue.workers import HeartbeatData
 
 GROUPS = [
     name
@@ -37,7 +38,17 @@ def test_progress_that_is_no_terminal_is_one_line_however_many_portals(
     with terminal.crawl_progress() as show:
         show(Progress(dict.fromkeys(names, waiting), 5.0))
     (line,) = capsys.readouterr().err.splitlines()
-    assert all(f"{name} 0 pages, 0 stored, 1 waiting" in line for name in names)
+    assert all(f"{name} 0 pages, 0 stored, 1 waiting; no worker yet" in line for name in names)
+
+
+def test_progress_says_why_a_portal_waits(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(terminal, "_LINE_SECONDS", 0.0)
+    limit = RateLimit(rate=2.0, factor=0.25, reason="ban page: [captcha]")
+    workers = {"w": HeartbeatData(pages=1)}
+    slowed = State(seeds=0, ready=9, delayed=0, in_flight=1, dead=0, open_jobs=1, rate_limit=limit, workers=workers)
+    with terminal.crawl_progress() as show:
+        show(Progress({"bina": slowed}, 5.0))
+    assert "9 waiting; 0.5/s: ban page: [captcha]\n" in capsys.readouterr().err
 
 
 def test_a_number_and_its_noun_agree() -> None:

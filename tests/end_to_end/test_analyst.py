@@ -138,10 +138,17 @@ def test_a_portal_without_a_readable_robots_txt_is_no_dead_end(
     assert refused.returncode == 1, refused.stdout
     assert "emlak is waiting for its robots.txt, which cannot be fetched: ban page" in refused.stdout
 
+    assert "robots.txt cannot be fetched" in refused.stderr, "also while it waits"
+    (waiting,) = json.loads(run(env, "jobs", "list", "--json").stdout)
+
     simulated.weather("emlak", "fine")
+    small = run(env, "crawl", "emlak", "--limit", "5", "--json")
+    assert small.returncode == 0, small.stderr
+    assert json.loads(small.stdout)["kept"] == 5, "the crawl that was stopped is not continued by a smaller one"
+    assert f"waits meanwhile: {waiting['job']}; `realestate crawl emlak` continues it" in small.stderr
     done = run(env, "crawl", "emlak", "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["kept"] == 60
+    assert (json.loads(done.stdout)["job"], json.loads(done.stdout)["kept"]) == (waiting["job"], 60)
 
 
 def test_a_crawl_is_not_replaced_by_a_smaller_one_that_was_stopped(
