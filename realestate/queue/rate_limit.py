@@ -76,6 +76,5 @@ class RateLimit:
         rate = self.rate * self.factor
         if self.crawl_delay_seconds and (not rate or 1 / rate < self.crawl_delay_seconds):
             return f"{1 / self.crawl_delay_seconds:g}/s: Crawl-delay"
-        if self.factor < 1:
-            return f"{rate:g}/s: {self.reason}"
-        return f"{rate:g}/s" if rate else "free"
+        shown = f"{rate:g}/s" if rate else "no limit"
+        return f"{shown}: {self.reason}" if self.factor < 1 else shown

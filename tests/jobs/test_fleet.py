@@ -29,7 +29,7 @@ def test_the_state_counts_what_is_in_redis(server: Redis) -> None:
     assert (seen.seeds, seen.ready, seen.delayed, seen.in_flight, seen.dead) == (3, 2, 1, 2, 1)
     assert {worker: heartbeat.pages for worker, heartbeat in seen.workers.items()} == {"w": 7}
     assert (seen.waiting, seen.open_jobs) == (6, 1)
-    assert str(seen.rate_limit) == "free"
+    assert str(seen.rate_limit) == "no limit"
 
 
 def test_a_crawl_is_finished_when_no_request_waits_or_is_in_flight() -> None:

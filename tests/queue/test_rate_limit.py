@@ -8,7 +8,8 @@ from realestate.queue.rate_limit import RateLimit
 @pytest.mark.parametrize(
     ("stored", "text"),
     [
-        ({}, "free"),
+        ({}, "no limit"),
+        ({b"factor": b"0.5", b"reason": b"ban page: captcha"}, "no limit: ban page: captcha"),
         ({b"rate": b"2"}, "2/s"),
         ({b"rate": b"2", b"factor": b"0.25", b"reason": b"status 429"}, "0.5/s: status 429"),
         ({b"rate": b"2", b"blocked_until": b"31000", b"reason": b"status 503"}, "blocked 30 s: status 503"),
