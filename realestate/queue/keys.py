@@ -7,7 +7,7 @@
 | `{<portal>:start_urls}:removed:<call>` | string | a call has removed its seed: it is not repeated | 10 minutes |
 | `{<portal>:start_urls}:pushed:<job>` | string | a command has pushed its seeds: it is not repeated | 1 day |
 | `{<portal>:start_urls}:wrong_type:<n>` | any | a key for seeds that had a wrong type | until somebody deletes it |
-| `{<portal>}:seed_names:wrong_type:<n>` | any | the same for `seed_names` | until somebody deletes it |
+| `{<portal>}:<key>:wrong_type:<n>` | any | the same for a key of the queue | until somebody deletes it |
 | `{<portal>}:calls:<call>` | string | the reply of a script that must not be executed twice | 5 minutes |
 | `{<portal>}:seed_names` | hash | seed -> its name, also if another worker takes it over | while it is taken |
 | `{<portal>}:requests` | hash | id -> priority, arrival, job, stage, request | until done or deleted |
@@ -58,6 +58,42 @@ All keys but the seeds and the last two carry the hash tag `{<portal>}`: a scrip
 
 #: Whoever has it looks at the jobs that have not ended.
 FINISH_JOBS = "realestate:finish_jobs"
+#: The types of the keys that a portal has one of.
+TYPES = {
+    "arrivals": "string",
+    "aside_jobs": "set",
+    "cancelled_jobs": "zset",
+    "crashes": "hash",
+    "crawl_delays": "hash",
+    "dead_letters": "hash",
+    "dead_letters:times": "zset",
+    "dead_workers": "set",
+    "deadlines": "zset",
+    "delayed": "zset",
+    "grace_until": "string",
+    "grants": "string",
+    "heartbeats": "hash",
+    "inflight": "zset",
+    "jobs": "zset",
+    "last_heartbeat": "string",
+    "leases": "hash",
+    "open_jobs": "hash",
+    "paused_jobs": "set",
+    "proxies": "hash",
+    "proxies:free_at": "hash",
+    "proxies:used_at": "hash",
+    "rate_limit": "hash",
+    "ready": "zset",
+    "removed_jobs": "set",
+    "requests": "hash",
+    "seed_names": "hash",
+    "suspect_worker": "string",
+    "suspects": "zset",
+    "tokens": "string",
+    "tries": "hash",
+    "wake_ups": "list",
+    "workers": "zset",
+}
 #: Why the changed timetable file cannot be used.
 TIMETABLE_ERROR = "realestate:timetable_error"
 #: scrapy-redis fills it in itself.

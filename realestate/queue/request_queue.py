@@ -1,5 +1,6 @@
 """The portal's queue in Redis: every operation is one script, done completely or not at all."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -8,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from uuid import uuid4
 
 import msgpack
+from redis.exceptions import ResponseError
 
-from realestate.queue import keys, stored
+from realestate.queue import keys, stored, wrong_types
 from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.proxy_health import KEEP_MS, ONE_AT_A_TIME_MS, START_RATE, ProxyRef
-from realestate.queue.redis_client import AsyncRedis
+from realestate.queue.redis_client import AsyncRedis, is_wrong_type
 from realestate.queue.request_ids import RequestId, buckets_for
 from realestate.queue.script_batch import ScriptBatch
 from realestate.queue.seed_source import SeedSource
@@ -20,6 +22,8 @@ from realestate.queue.seed_source import SeedSource
 if TYPE_CHECKING:
     import redis
     from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
 
 Outcome = Literal["done", "retry", "dead", "back"]
 Scope = Literal["job", "portal"]
@@ -347,7 +351,32 @@ class RequestQueue:
         await self.server.blpop([keys.wake_ups(self.portal)], timeout=seconds)
 
     async def run(self, script: str, **arguments: Any) -> Any:
-        """Run one of the scripts in `lua/`."""
+        """Run one of the scripts in `lua/`. If a key has a wrong type, it is set aside, and the script is run again."""
+        try:
+            return await self._run(script, arguments)
+        except ResponseError as error:
+            if not is_wrong_type(error) or not await wrong_types.set_aside(
+                self.server, self._types(arguments), _refused
+            ):
+                raise
+        return await self._run(script, arguments)
+
+    def _types(self, arguments: Mapping[str, Any]) -> dict[str, str]:
+        """The types of the keys that a script with these arguments may touch."""
+        names = dict(keys.TYPES)
+        if worker := arguments.get("worker"):
+            names |= {f"held:{worker}": "set", f"started:{worker}": "set"}
+        if origin := arguments.get("origin"):
+            names |= {f"robots:{origin}": "hash", f"robots:{origin}:lock": "string"}
+        if job := arguments.get("job"):
+            names |= {f"job:{job}": "set", f"limit:{job}": "hash", f"aside:{job}": "zset"}
+        for each in arguments.get("requests", ()):
+            scope = each.job if self._scope is None else self._scope
+            kind = "hash" if self.limits.last_seen else "set"
+            names |= {f"job:{each.job}": "set", f"seen:{scope}:{each.bucket}": kind}
+        return {self.prefix + name: kind for name, kind in names.items()}
+
+    async def _run(self, script: str, arguments: Mapping[str, Any]) -> Any:
         if script not in self._scripts:
             self._scripts[script] = self.server.register_script(script_text(script))
         # Lua in Redis reads only the old format of msgpack, in which text and bytes are the same type.
@@ -368,6 +397,10 @@ def _lease(id: bytes, token: bytes, send_at: float, tries: int, priority: int, *
         payload,
         stored.text(proxy_id),
     )
+
+
+def _refused(reason: str) -> None:
+    logger.error("queue/wrong_type: %s", reason)
 
 
 def _call_id() -> str:

@@ -12,7 +12,7 @@ from uuid import uuid4
 from redis.exceptions import ResponseError
 from scrapy.statscollectors import StatsCollector
 
-from realestate.queue import keys, stored
+from realestate.queue import keys, stored, wrong_types
 from realestate.queue.redis_client import AsyncRedis, is_wrong_type
 from realestate.queue.seed_source import SeedSource
 
@@ -146,34 +146,13 @@ class SeedList:
         await self.source.remove(self.server, self.taken, seed)
 
     async def _set_wrong_types_aside(self) -> bool:
-        """Rename the keys that have another type than seeds need, so that the worker goes on. Returns whether any was
-        renamed. Whoever wrote them finds the data under the new name."""
+        """Returns whether there was any."""
         expected = {
             self.source.key: self.source.kind,
             self.taken: self.source.kind,
             keys.seed_names(self.portal): "hash",
         }
-        was_renamed = False
-        for key, kind in expected.items():
-            reply: Any = await self.server.type(key)
-            found = reply.decode()
-            if found in (kind, "none"):
-                continue
-            aside = _aside(key)
-            if await self._rename(key, aside):
-                self._refused(f"{key} is a {found}, not a {kind}; it was renamed to {aside}")
-            was_renamed = True
-        return was_renamed
-
-    async def _rename(self, key: str, aside: str) -> bool:
-        """Returns False if another worker was faster."""
-        try:
-            await self.server.rename(key, aside)
-        except ResponseError as error:
-            if "no such key" not in str(error):
-                raise
-            return False
-        return True
+        return await wrong_types.set_aside(self.server, expected, self._refused)
 
     async def give_back(self) -> None:
         """Return the seeds that this worker has not enqueued to the portal's list, because it stops."""
@@ -184,7 +163,14 @@ class SeedList:
         dead_workers = keys.dead_workers(self.portal)
         workers: Any = await self.server.smembers(dead_workers)
         for worker in workers:
-            await self.source.give_back(self.server, self.source.taken_by(stored.text(worker)))
+            taken = self.source.taken_by(stored.text(worker))
+            try:
+                await self.source.give_back(self.server, taken)
+            except ResponseError as error:
+                expected = dict.fromkeys((taken, self.source.key), self.source.kind)
+                if not is_wrong_type(error) or not await wrong_types.set_aside(self.server, expected, self._refused):
+                    raise
+                continue  # at the next heartbeat again
             await self.server.srem(dead_workers, worker)
 
 
@@ -220,12 +206,6 @@ class ReaderRestarts:
             exc_info=error if self._delay == 2 * FIRST_RESTART_SECONDS else None,
         )
         await asyncio.sleep(delay)
-
-
-def _aside(key: str) -> str:
-    """The new name of a key that has a wrong type: in its slot, and never used before."""
-    tagged = key if key.startswith("{") else f"{{{key}}}"
-    return f"{tagged}:wrong_type:{uuid4().hex[:8]}"
 
 
 def _field(seed: bytes) -> str:

@@ -3,12 +3,13 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 from redis import Redis
 from scrapy import Spider
+from scrapy.statscollectors import StatsCollector
 
 from realestate.jobs.fleet import job_progress, look
 from realestate.queue import keys, stored
@@ -19,6 +20,8 @@ from realestate.queue.proxy_health import ProxyRef
 from realestate.queue.request_ids import identify
 from realestate.queue.request_queue import Pushed, QueueSettings, RequestQueue, Settlement
 from realestate.queue.robots import RobotsTexts
+from realestate.queue.seed_source import SeedSource
+from realestate.queue.seeds import SeedList
 from realestate.queue.shared_page import LONGEST_NAME, LONGEST_URL, PageRecord, SharedPage
 
 BUCKETS = 64
@@ -169,6 +172,52 @@ def test_garbage_in_any_key_counts_as_unknown(
     assert run(act) >= 1
     look(server, "p")
     job_progress(server, "p", "j")
+
+
+@pytest.mark.parametrize("name", sorted(keys.TYPES))
+def test_a_key_of_a_wrong_type_is_set_aside(run: Callable[..., Any], server: Redis, name: str) -> None:
+    async def act(queue: RequestQueue) -> int:
+        await queue.push([request("before")])
+        key = keys.prefix("p") + name
+        server.delete(key)
+        if keys.TYPES[name] == "list":
+            server.sadd(key, "x")
+        else:
+            server.rpush(key, "x")
+        await queue.push([request("after")])
+        await queue.heartbeat("w", b"{}", [])
+        settled = 0
+        for lease in (await queue.take("w", 10)).leases:
+            settled += sum(await queue.settle([Settlement(lease.id, lease.token, "retry", [0, b"x", 1])]))
+        for lease in (await queue.take("w", 10)).leases:
+            settled += sum(await queue.settle([Settlement(lease.id, lease.token, "dead", "{}")]))
+        await queue.leave("w")
+        return settled
+
+    assert run(act) >= 2
+    for each, kind in keys.TYPES.items():
+        if each != name:
+            assert server.type(f"{{p}}:{each}") in (kind.encode(), b"none"), each
+
+
+def test_the_seeds_of_a_dead_worker_that_are_no_list_are_set_aside(redis_url: str, server: Redis) -> None:
+    async def act() -> list[str]:
+        refused: list[str] = []
+        client = connect_to(redis_url)
+        try:
+            stats = cast(StatsCollector, None)  # it counts only seeds that are taken twice
+            seeds = SeedList(client, "p", "w", stats, SeedSource("p:start_urls"), refused.append)
+            await seeds.recover()
+            await seeds.recover()
+        finally:
+            await client.aclose()
+        return refused
+
+    server.sadd(keys.dead_workers("p"), "dead")
+    server.set(keys.taken_seeds("p", "dead"), "x")
+    (sentence,) = asyncio.run(act())
+    assert "is a string, not a list" in sentence
+    assert not server.exists(keys.dead_workers("p"))
 
 
 def test_a_counter_without_a_number_begins_again_above_all_that_it_can_have_had(

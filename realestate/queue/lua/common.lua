@@ -176,6 +176,15 @@ local function cancel(job, keep)
   redis.call('SREM', PAUSED, job)
 end
 
+-- Fails if a key has a wrong type, before anything is changed. Then the worker sets the key aside and calls again
+-- (`RequestQueue.run`). Without this, what was taken out of one key before the error would be in none.
+local function check_types()
+  for _, name in ipairs({REQUESTS, LEASES, TRIES, CRASHES, DEAD_LETTERS}) do redis.call('HLEN', name) end
+  for _, name in ipairs({READY, DELAYED, INFLIGHT, SUSPECTS, DEAD_LETTER_TIMES, CANCELLED}) do redis.call('ZCARD', name) end
+  redis.call('ZCARD', key('jobs'))
+  redis.call('LLEN', key('wake_ups'))
+end
+
 -- Enqueues new requests. Returns 1 for each that was new, else 0. Those of a cancelled job are not enqueued. Each request
 -- is {id, priority, job, stage, due, bucket, member, payload}.
 local function enqueue_all(requests)

@@ -1,2 +1,3 @@
 -- Enqueues requests that are not children of a leased page: seeds. Returns which were new.
+check_types()
 return enqueue_all(args.requests)

@@ -3,6 +3,8 @@
 -- settled. The settlement repeats them, and they are duplicates then.
 -- Returns 1 for each lease that was still ours, 0 for one that another worker has taken meanwhile.
 
+check_types()
+
 local ids = {}
 for index, entry in ipairs(args.leases) do ids[index] = entry[1] end
 local leases, bodies = read_all(LEASES, ids), read_all(REQUESTS, ids)

@@ -3,6 +3,7 @@
 -- is when to call this again at the latest (-1: only after a wake-up). `reclaimed` is {{worker, requests}, …} of workers
 -- that this call found dead. args.proxies are the worker's proxies, as {id, tier}.
 
+check_types()
 keep_alive(args.worker, args.lease)
 
 -- Requests that Redis counts as the worker's and the worker does not know are ready again: the reply was lost.
