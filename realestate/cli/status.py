@@ -296,7 +296,7 @@ def _cells(portal: PortalStatus) -> list[str]:
         *stored,
         f"{state.pages_per_second:.1f}",
         _ago(state.now, state.active_at),
-        _short_limit(state.rate_limit) if state.heard_at else "-",  # the first worker sets it
+        _short_limit(state),
     ]
 
 
@@ -311,8 +311,13 @@ def _ago(now: float, then: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _short_limit(limit: "RateLimit") -> str:
+def _short_limit(state: "State") -> str:
     """The limit in one word. The notes below the table have the reason."""
+    from realestate.queue.rate_limit import RateLimit
+
+    limit = state.rate_limit
+    if not state.heard_at and limit == RateLimit():
+        return "-"  # the first worker sets it
     if limit.paused:
         return "paused"
     if limit.blocked_seconds:
@@ -346,6 +351,8 @@ def _print_workers(fleet: FleetStatus) -> None:
 
 def _notes(fleet: FleetStatus) -> list[str]:
     """What the table has no room for."""
+    from realestate.cli.pauses import utc
+
     states = {name: portal.state for name, portal in fleet.portals.items() if portal.state}
     lines = [f"{name}: {text}" for name, state in states.items() for text in _notes_of(name, state)]
     lines += [
@@ -355,7 +362,7 @@ def _notes(fleet: FleetStatus) -> list[str]:
     ]
     if states and not any(state.workers for state in states.values()):
         heard = max(state.heard_at for state in states.values())
-        since = f" since {time.strftime('%Y-%m-%d %H:%M', time.localtime(heard))}" if heard else ""
+        since = f" since {utc(heard)}" if heard else ""
         lines.append(f"no worker runs{since}; `realestate work` starts one")
     return ["", *lines] if lines else []
 

@@ -111,7 +111,7 @@ class SearchReader:
     ) -> AsyncIterator[Any]:
         """In a job with a limit, the pages of a search are read one by one, until the limit is used up."""
         search = search_of(response)
-        async for each in self.items_and_requests(results.found, response):
+        async for each in self.items_and_requests(await self._granted(results.found, response), response):
             yield each
         following = progress.next_page(self.spider.paging, self.spider.newest_first, search, results)
         if following is not None and not self._is_wanted_page(following, response.meta.get("pages", "")):
@@ -200,6 +200,17 @@ class SearchReader:
             if isinstance(link, Found) and link.card is not None:
                 request.meta["card"] = [link.ref, link.card]  # stored with the page: see `pipelines.store`
             yield request
+
+    async def _granted(self, results: Sequence[Result], response: Response) -> list[Result]:
+        """The links of a search page, and those of the whole items on it for which the job's limit has room."""
+        links = [each for each in results if isinstance(each, AnyLink)]
+        items = [each for each in results if not isinstance(each, AnyLink)]
+        if items:
+            meta = response.meta
+            page = f"shown:{search_of(response)}"
+            granted, _ = await self.spider.fleet.grant(meta["job"], page, len(items), meta["limit"])
+            items = items[:granted]
+        return [*items, *links]
 
     async def _within_limit(self, links: list[Any], response: Response) -> list[Any]:
         """Those of the items that a search page shows whose pages the job may fetch."""

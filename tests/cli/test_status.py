@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -79,6 +80,7 @@ def test_at_80_columns_every_name_is_whole_and_every_line_fits(server: Redis, re
 def test_a_pause_has_its_reason_and_its_owner_and_proxies_their_health(server: Redis, redis_url: str) -> None:
     fill(server, redis_url)
     text = run("status").stdout
+    assert re.search(r"paused since 20\d\d-\d\d-\d\d \d\d:\d\d UTC by ops@desk: new layout", text)
     assert "by ops@desk: new layout; `realestate resume immoweb` starts it again" in text
     assert "immoweb: proxies: 1 banned, 2 healthy" in text
     found = json.loads(run("status", "--json").stdout)

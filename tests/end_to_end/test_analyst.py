@@ -32,6 +32,13 @@ def test_a_limit_is_exact(laptop: dict[str, str], simulate: Simulate, portal: st
     assert again["kept"] == len(simulated.truth(portal)), "a limited job says nothing about what is gone"
 
 
+def test_a_limit_counts_items_that_a_search_page_shows_whole(laptop: dict[str, str], simulate: Simulate) -> None:
+    env = {**laptop, "SIMULATOR_URL": simulate(200).url, "RATE_LIMIT": "0"}
+    done = run(env, "crawl", "finance", "--limit", "60", "--json")  # a page shows 50 quotes
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["kept"] == 60
+
+
 def test_she_asks_for_a_place_and_gets_just_that(laptop: dict[str, str], simulate: Simulate, home: Path) -> None:
     simulated = simulate(200)
     env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
