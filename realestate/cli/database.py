@@ -29,8 +29,8 @@ def db(
 
 def _print_url(address: str, *, is_embedded: bool) -> None:
     print(address, flush=True)
-    if is_embedded and sys.stdout.isatty():
-        print("the embedded server runs until Ctrl-C", file=sys.stderr)
+    if is_embedded and sys.stderr.isatty():  # also if the address itself goes into a pipe
+        print("the embedded server runs until Ctrl-C; use the address from another terminal", file=sys.stderr)
     while is_embedded:  # the address works only as long as this command runs
         time.sleep(3600)
 

@@ -34,7 +34,7 @@ class DaftSpider(EmbeddedJsonSpider):
     checked_on = date(2026, 11, 15)
     paging = Offsets("from", 20)
     newest_first = "date"
-    search_path = re.compile(r"^/[a-z-]+-for-(?:sale|rent)/[a-z-]+/?$")
+    search_path = re.compile(r"^/[a-z-]+-for-(?:sale|rent)/[a-z0-9-]+(?:/[a-z-]+)?/?$")
     search_words = {
         "-for-sale/": Covers(operation="sale"),
         "-for-rent/": Covers(operation="rent"),

@@ -1,5 +1,6 @@
 """What may be ordered: the schema, the portal's scopes, and errors that say what is allowed."""
 
+import re
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from jsonschema import Draft202012Validator
 from realestate.crawling import seeds
 from realestate.jobs.order import BadOrder, JobOrder, allowed_scopes, check_order, job_id_of, order_schema, read_order
 from realestate.jobs.submit import seeds_of
+from realestate.jobs.work import spider_class
 
 
 def test_the_schema_is_a_json_schema_of_every_field() -> None:
@@ -69,6 +71,37 @@ def test_what_the_portal_cannot_do_is_refused(order: JobOrder, words: list[str])
     with pytest.raises(BadOrder) as raised:
         check_order(order, None)
     assert all(word in str(raised.value) for word in words), raised.value
+
+
+@pytest.mark.parametrize(
+    ("portal", "path"),
+    [
+        ("bina", "/baki/alqi-satqi/menziller"),
+        ("daft", "/property-for-sale/dublin-city"),
+        ("daft", "/property-for-sale/dublin-city/houses?sort=priceAsc"),
+        ("daft", "/property-for-rent/dublin-4-dublin/apartments"),
+        ("emlak", "/elanlar/?ann_type=1"),
+        ("immoweb", "/en/search/house/for-sale/gent/9000?countries=BE&page=1&orderBy=relevance"),
+        ("immoweb", "/nl/zoeken/huis-en-appartement/te-koop?countries=BE"),
+        ("lalafo", "/azerbaijan/nedvizhimost"),
+        ("onthemarket", "/for-sale/property/london/"),
+        ("otodom", "/pl/wyniki/sprzedaz/mieszkanie/mazowieckie/warszawa?limit=36"),
+        ("property24", "/for-sale/cape-town/western-cape/432"),
+        ("tap", "/elanlar/dasinmaz-emlak/menziller"),
+        ("willhaben", "/iad/immobilien/eigentumswohnung/eigentumswohnung-angebote?areaId=900"),
+    ],
+)
+def test_a_search_copied_from_the_browser_is_understood(portal: str, path: str) -> None:
+    url = spider_class(portal).site + path
+    assert not spider_class(portal).is_item(spider_class(portal).site, url)
+    assert list(check_order(JobOrder(portal=portal, urls=(url,)), None).urls) == [url]
+
+
+@pytest.mark.parametrize("portal", ["daft", "emlak", "otodom", "willhaben"])
+def test_any_other_address_is_refused_with_what_a_search_looks_like(portal: str) -> None:
+    spider = spider_class(portal)
+    with pytest.raises(BadOrder, match=re.escape(f"a search looks like {spider.site}{spider.searches[0]}")):
+        check_order(JobOrder(portal=portal, urls=(f"{spider.site}/about-us",)), None)
 
 
 def test_a_scope_selects_searches_of_the_portal() -> None:
