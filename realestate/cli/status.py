@@ -15,7 +15,7 @@ from realestate.cli.options import JsonFlag
 
 if TYPE_CHECKING:
     from realestate.cli.connections import Addresses
-    from realestate.jobs.fleet import State
+    from realestate.jobs.fleet import State, WorkerProcess
     from realestate.jobs.unread_seeds import UnreadSeeds
     from realestate.queue.rate_limit import RateLimit
 
@@ -47,18 +47,6 @@ class FleetStatus:
     @property
     def is_complete(self) -> bool:
         return not self.redis_error and not self.store_error
-
-
-@dataclass
-class Process:
-    """A worker process: the sums of its heartbeats for all portals."""
-
-    portals: int = 0
-    pages: int = 0
-    pages_per_second: float = 0.0
-    stored: int = 0
-    unstored: int = 0
-    active_at: float = 0.0
 
 
 def status(
@@ -186,19 +174,10 @@ def _first_line(error: Exception) -> str:
     return without_credentials(str(error)).partition("\n")[0]
 
 
-def _processes(fleet: FleetStatus) -> dict[str, Process]:
-    """The worker processes by name. A worker has a name per portal, which begins with that of its process."""
-    found: dict[str, Process] = {}
-    for portal in fleet.portals.values():
-        for worker, heartbeat in portal.state.workers.items() if portal.state else ():
-            process = found.setdefault(worker.rpartition(":")[0] or worker, Process())
-            process.portals += 1
-            process.pages += heartbeat.pages
-            process.pages_per_second += heartbeat.pages_per_second
-            process.stored += heartbeat.stored
-            process.unstored += heartbeat.unstored
-            process.active_at = max(process.active_at, heartbeat.active_at)
-    return found
+def _processes(fleet: FleetStatus) -> "Mapping[str, WorkerProcess]":
+    from realestate.jobs.fleet import worker_processes
+
+    return worker_processes(portal.state for portal in fleet.portals.values() if portal.state)
 
 
 # ----- output
@@ -343,7 +322,7 @@ def _print_workers(fleet: FleetStatus) -> None:
             f"{process.stored:,}",
             _ago(now, process.active_at),
         ]
-        for name, process in sorted(processes.items())
+        for name, process in processes.items()
     ]
     print()
     terminal.print_columns(["worker", "portals", "pages", "pages/s", "stored", "last"], rows)

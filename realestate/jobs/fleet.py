@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +14,7 @@ from realestate.queue.open_jobs import read_open_job, sum_counts
 from realestate.queue.proxy_health import ProxyHealth
 from realestate.queue.rate_limit import RateLimit
 from realestate.queue.redis_client import in_one_step
-from realestate.queue.workers import HeartbeatData, read_heartbeat
+from realestate.queue.workers import HeartbeatData, process_of, read_heartbeat
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -57,6 +58,42 @@ class State:
         """Whether nothing is left to do. A page is acknowledged only after its items are stored and the requests it
         led to are queued. A job is open until its missing listings were checked."""
         return not self.waiting and not self.in_flight and not self.open_jobs
+
+
+@dataclass(slots=True)
+class WorkerProcess:
+    """The sums of a worker's heartbeats for all its portals."""
+
+    portals: int = 0
+    pages: int = 0
+    pages_per_second: float = 0.0
+    stored: int = 0
+    unstored: int = 0
+    active_at: float = 0.0
+    """Redis' time, in seconds, when it last got a page; 0 if it got none."""
+    cpu_share: float = 0.0
+
+    def add(self, heartbeat: HeartbeatData) -> None:
+        self.portals += 1
+        self.pages += heartbeat.pages
+        self.pages_per_second += heartbeat.pages_per_second
+        self.stored += heartbeat.stored
+        self.unstored += heartbeat.unstored
+        self.active_at = max(self.active_at, heartbeat.active_at)
+        self.cpu_share = max(self.cpu_share, heartbeat.cpu_share)
+
+    @property
+    def last_page_at(self) -> datetime | None:
+        return datetime.fromtimestamp(self.active_at, UTC) if self.active_at else None
+
+
+def worker_processes(states: Iterable[State]) -> dict[str, WorkerProcess]:
+    """The worker processes that serve portals with these states, by name, in order."""
+    found: dict[str, WorkerProcess] = {}
+    for state in states:
+        for worker, heartbeat in state.workers.items():
+            found.setdefault(process_of(worker), WorkerProcess()).add(heartbeat)
+    return dict(sorted(found.items()))
 
 
 def look(server: "Redis", portal: str) -> State:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from realestate.jobs.fleet import State, look
+from realestate.jobs.fleet import State, look, worker_processes
 from realestate.jobs.scaling import Load, PortalLoad
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def read_load(server: "Redis", portals: Sequence[str]) -> tuple[Load, int]:
 def load_of(states: Mapping[str, State]) -> tuple[Load, int]:
     """The load of portals with these states, and the number of worker processes that live."""
     loads = [PortalLoad(portal, state.ready + state.seeds, allowed_rate(state)) for portal, state in states.items()]
-    return Load(loads, worker_speed(states)), len(processes(states))
+    return Load(loads, worker_speed(states)), len(worker_processes(states.values()))
 
 
 def allowed_rate(state: State) -> float:
@@ -42,23 +42,14 @@ def allowed_rate(state: State) -> float:
     return min(rates, default=inf)
 
 
-def processes(states: Mapping[str, State]) -> dict[str, tuple[float, float]]:
-    """Worker process -> its pages per second in all portals, and the share of a processor that it used."""
-    found: dict[str, tuple[float, float]] = {}
-    for state in states.values():
-        for worker, heartbeat in state.workers.items():
-            name = worker.rpartition(":")[0] or worker
-            pages, share = found.get(name, (0.0, 0.0))
-            found[name] = pages + heartbeat.pages_per_second, max(share, heartbeat.cpu_share)
-    return found
-
-
 def worker_speed(states: Mapping[str, State]) -> float | None:
     """The pages per second of a worker that would use a whole processor; None if no worker works.
 
     Not what workers do now: a worker that waits for a rate limit would look slow, and more of them would be started."""
     speeds = sorted(
-        pages / share for pages, share in processes(states).values() if pages > 0 and share >= LEAST_CPU_SHARE
+        process.pages_per_second / process.cpu_share
+        for process in worker_processes(states.values()).values()
+        if process.pages_per_second > 0 and process.cpu_share >= LEAST_CPU_SHARE
     )
     return speeds[len(speeds) // 2] if speeds else None
 

@@ -20,7 +20,7 @@ from realestate.monitoring.drift import DRIFT, FieldDrift
 from realestate.monitoring.worker_metrics import Family, family
 from realestate.queue import keys
 from realestate.queue.redis_client import REDIS_ERRORS, in_one_step
-from realestate.queue.workers import HeartbeatData
+from realestate.queue.workers import HeartbeatData, process_of
 from realestate.storage import StoreError
 from realestate.storage.orders import DEADLINE, StoredOrder
 from realestate.storage.store import Job
@@ -191,7 +191,7 @@ class FleetReader:
             _read_portal(samples, portal, state)
             _set(samples, "realestate_queue_oldest_seconds", self._oldest(portal), portal)
             self._totals.update(portal, state.workers)
-            processes |= {worker.rpartition(":")[0] or worker for worker in state.workers}
+            processes |= set(map(process_of, state.workers))
         _set(samples, "realestate_worker_processes", len(processes))
         if self._wanted is not None:
             _set(samples, "realestate_workers_wanted", self._wanted(states))

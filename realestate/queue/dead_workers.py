@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from realestate.queue.log_context import WHOLE_PROCESS
+from realestate.queue.workers import process_of
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +23,7 @@ class DeadWorkers:
     def found(self, portal: str, workers: Mapping[str, int]) -> None:
         """These workers of the portal were found dead, and held this many requests."""
         for worker, requests in workers.items():
-            process = worker.rpartition(":")[0] or worker
+            process = process_of(worker)
             if process not in self._found:
                 asyncio.get_running_loop().call_later(GATHER_SECONDS, self._log, process)
             portals = self._found[process]

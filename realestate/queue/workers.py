@@ -20,6 +20,11 @@ def worker_name() -> str:
     return f"{process_name()}:{uuid4().hex[:6]}"
 
 
+def process_of(worker: str) -> str:
+    """The process of a worker: its name in all portals begins with that."""
+    return worker.rpartition(":")[0] or worker
+
+
 class HeartbeatData(msgspec.Struct, frozen=True):
     """What a worker holds, and what it has done since it started."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-from realestate.jobs.fleet import State, look
+from realestate.jobs.fleet import State, WorkerProcess, look, worker_processes
 from realestate.jobs.work import all_portals, portals
 from realestate.queue.credentials import without_credentials
 from realestate.queue.redis_client import REDIS_ERRORS
@@ -45,19 +45,6 @@ class Portal:
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
-    """A worker process: the sums of its heartbeats for all portals."""
-
-    name: str
-    portals: Sequence[str]
-    pages: int
-    pages_per_second: float
-    stored: int
-    unstored: int
-    active_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class Fleet:
     """All portals, and why Redis or the store could not be read."""
 
@@ -82,28 +69,9 @@ class Fleet:
         return sum(each.state.pages_per_second for each in self.portals if each.state)
 
     @property
-    def workers(self) -> Sequence[Worker]:
-        """The worker processes by name. A worker has a name per portal, which begins with that of its process."""
-        held: dict[str, list[tuple[str, str]]] = {}
-        for portal in self.portals:
-            for worker in portal.state.workers if portal.state else ():
-                held.setdefault(worker.rpartition(":")[0] or worker, []).append((portal.name, worker))
-        states = {portal.name: portal.state for portal in self.portals if portal.state}
-        return [_worker(name, names, states) for name, names in sorted(held.items())]
-
-
-def _worker(name: str, names: Sequence[tuple[str, str]], states: Mapping[str, State]) -> Worker:
-    heartbeats = [states[portal].workers[worker] for portal, worker in names]
-    active_at = max(heartbeat.active_at for heartbeat in heartbeats)
-    return Worker(
-        name=name,
-        portals=sorted({portal for portal, _ in names}),
-        pages=sum(heartbeat.pages for heartbeat in heartbeats),
-        pages_per_second=sum(heartbeat.pages_per_second for heartbeat in heartbeats),
-        stored=sum(heartbeat.stored for heartbeat in heartbeats),
-        unstored=sum(heartbeat.unstored for heartbeat in heartbeats),
-        active_at=datetime.fromtimestamp(active_at, UTC) if active_at else None,
-    )
+    def workers(self) -> Mapping[str, WorkerProcess]:
+        """The worker processes by name."""
+        return worker_processes(portal.state for portal in self.portals if portal.state)
 
 
 def read_fleet(
