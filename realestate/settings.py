@@ -252,6 +252,7 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.signing.SigningMiddleware": 580,  # signs each retry anew
     "realestate.middlewares.retry.RetryMiddleware": 610,  # sees a redirect before it is followed (600)
     "realestate.middlewares.conditional.ConditionalMiddleware": 620,  # flags a requested 304 for RetryMiddleware
+    "realestate.middlewares.cookie_limit.CookieLimitMiddleware": 690,  # after the cookies (700) of a response were kept
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     # ProxyMiddleware sets the headers, the download handler has the timeouts, no portal needs HTTP authentication.
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,

@@ -81,7 +81,7 @@ def test_what_is_no_request_becomes_a_dead_letter_and_holds_up_no_request(
     async def act(queue: RequestQueue) -> dict[bytes, bytes]:
         await queue.push([request("good")])
         for name, value in NO_REQUESTS.items():
-            server.hset(keys.requests("p"), name, value)  # type: ignore[arg-type]
+            server.hset(keys.requests("p"), name, value)
             server.zadd(place("p"), {name: 1})
         taken: dict[bytes, bytes] = {}
         for _ in range(2):
