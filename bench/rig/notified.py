@@ -94,7 +94,7 @@ def watching(context: Context, stored: Database) -> Iterator[None]:
         **os.environ,
         "STORE_URL": stored.url,
         "REDIS_URL": context.services.redis_url,
-        "SEARCH_PACE_SECONDS": "0",
+        "SEARCH_MESSAGE_SECONDS": "0",
         "ALLOW_PRIVATE_ADDRESSES": "on",
         "WEBHOOK_SECRET": "whsec_" + "MDEy" * 8,
     }
