@@ -210,6 +210,10 @@ PATHS = [
     "/api/v1/listings/hexagons?resolution=9",
     "/api/v1/listings/points?bbox=2,49,7,52",
     "/api/v1/listings/immoweb/10000001",
+    "/api/v1/homes",
+    "/api/v1/homes?city=Namur&operation=sale&active=true&limit=500",
+    "/api/v1/homes/nobody",
+    "/api/v1/market?place=BE",
     "/api/v1/events?limit=1000",
     "/api/v1/portals",
     "/api/v1/quarantine",
@@ -250,5 +254,6 @@ def test_every_kind_of_page_is_asked(filled: Database) -> None:
     readable = {path for path, methods in described["paths"].items() if "get" in methods and path.startswith("/api/")}
     singles = ("{job}", "{id}", "/deadletters/", "/stream")
     wanted = {path for path in readable if not any(each in path for each in singles)}
-    asked = {path.partition("?")[0].replace("immoweb/10000001", "{portal}/{ref}") for path in PATHS}
+    asked = {path.partition("?")[0] for path in PATHS}
+    asked = {path.replace("immoweb/10000001", "{portal}/{ref}").replace("nobody", "{home}") for path in asked}
     assert wanted <= asked, json.dumps(sorted(wanted - asked))

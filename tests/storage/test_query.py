@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 
 from realestate.items import Listing
 from realestate.pipelines.clean import clean
-from realestate.storage import FullStore
+from realestate.storage import FullStore, open_store
 from realestate.storage.query import (
     FACETS,
     SORTS,
@@ -26,6 +26,7 @@ from realestate.storage.query import (
 )
 from realestate.storage.query import results as query_results
 from realestate.storage.query.hexagons import cells_of, hexagons
+from realestate.storage.query.listing_query import Place
 from realestate.storage.records import listing_of
 from tests.storage.batches import batch
 from tests.storage.conftest import Scaled
@@ -199,6 +200,30 @@ def test_more_matches_than_are_counted(any_store: FullStore, monkeypatch: pytest
 def test_a_wrong_question_is_refused(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(QueryError, match=sentence):
         ListingQuery(**wrong)
+
+
+@pytest.mark.parametrize("offset", [-14, 14, None])
+def test_a_cursor_with_a_time_that_no_database_reads_is_refused(offset: int | None) -> None:
+    zone = None if offset is None else timezone(timedelta(hours=offset))
+    time = (datetime.max if offset == -14 else datetime.min).replace(tzinfo=zone)
+    cursor = ListingQuery().cursor_after(Place(time, "bina", "1"))
+    with pytest.raises(QueryError, match="the cursor is not one"):
+        ListingQuery(cursor=cursor)
+
+
+def test_a_question_to_mongodb_that_takes_too_long_is_given_up(
+    mongodb_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As PostgreSQL's statement timeout does: nobody waits until millions of documents were read."""
+    store = open_store(mongodb_url)
+    store.migrate()
+    random = Random(9)
+    store.write(batch(*(clean(random_listing(random, "bina", str(number))) for number in range(3))))
+    assert store.count().number
+    monkeypatch.setattr("realestate.storage.mongo.query.LONGEST_SECONDS", 0)
+    with pytest.raises(QueryError, match="takes longer than"):
+        store.count()
+    store.close()
 
 
 def test_a_cursor_continues_only_its_own_search(any_store: FullStore) -> None:

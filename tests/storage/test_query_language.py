@@ -92,6 +92,7 @@ WRONG = [
     ("description=x", 1, "by words only"),
     ("extra=x", 1, "there is no field"),
     ("ref=a\0b", 6, "NUL"),
+    ("ref=a\udcff", 6, "UTF-8"),
 ]
 
 

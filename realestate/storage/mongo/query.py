@@ -4,12 +4,15 @@ MongoDB evaluates what every compatible server can: comparisons and boxes. It ma
 whole filter is evaluated again in Python, which also finishes words, sets and polygons."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
+from time import monotonic
 from typing import Any
+
+from pymongo.errors import ExecutionTimeout
 
 from realestate.items import Listing
 from realestate.storage.mongo.change import is_tombstone
@@ -38,7 +41,14 @@ from realestate.storage.query.fields import DERIVED
 from realestate.storage.query.hexagons import cells_of, demand_resolution, hexagons, widened
 from realestate.storage.query.listing_query import Place
 from realestate.storage.query.places import FEWEST_OF_DISTRICT, MOST_DISTRICTS, District, PricedPlace, PricedPlaces
-from realestate.storage.query.results import COUNTED, MOST_POINTS, demand_facets, most_frequent
+from realestate.storage.query.results import (
+    COUNTED,
+    LONGEST_SECONDS,
+    MOST_POINTS,
+    TooSlow,
+    demand_facets,
+    most_frequent,
+)
 
 _PAGE_DOCUMENTS = 1000
 _NO_HISTORY = {"events": 0, "prices": 0}
@@ -82,9 +92,12 @@ class MongoQueries(ListingReader, QuarantineAndPageIndex):
         self, filter: Filter, now: datetime, more: Document, order: Sequence[tuple[str, int]]
     ) -> Iterator[dict[str, Any]]:
         wanted = {"$and": [_wanted(filter, now), more]} if more else _wanted(filter, now)
+        end = monotonic() + LONGEST_SECONDS
         with self.connection.database() as database:
-            found = database["listings"].find(wanted, _NO_HISTORY)
-            for document in found.sort(list(order)) if order else found:
+            found = database["listings"].find(wanted, _NO_HISTORY).max_time_ms(LONGEST_SECONDS * 1000)
+            for document in _until_too_slow(found.sort(list(order)) if order else found):
+                if monotonic() > end:
+                    raise TooSlow
                 if is_tombstone(document):
                     continue
                 facts = _facts(document)
@@ -157,6 +170,14 @@ class MongoQueries(ListingReader, QuarantineAndPageIndex):
     def query_time(self) -> datetime:
         with self.connection.database() as database:
             return server_time(database)
+
+
+def _until_too_slow(documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents. Raises TooSlow if the server gives up."""
+    try:
+        yield from documents
+    except ExecutionTimeout as error:
+        raise TooSlow from error
 
 
 def _facts(document: Document, listing: Listing | None = None) -> dict[str, Any]:

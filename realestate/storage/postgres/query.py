@@ -29,7 +29,6 @@ from realestate.storage.query import (
     MapPoint,
     Page,
     Polygon,
-    QueryError,
     Words,
     facts_of,
 )
@@ -39,7 +38,14 @@ from realestate.storage.query.folding import LONGEST_WORD
 from realestate.storage.query.hexagons import TALLIED, cell_name, demand_resolution, hexagons, parts, widened
 from realestate.storage.query.listing_query import Place
 from realestate.storage.query.places import FEWEST_OF_DISTRICT, MOST_DISTRICTS, District, PricedPlace, PricedPlaces
-from realestate.storage.query.results import COUNTED, MOST_POINTS, demand_facets, most_frequent
+from realestate.storage.query.results import (
+    COUNTED,
+    LONGEST_SECONDS,
+    MOST_POINTS,
+    TooSlow,
+    demand_facets,
+    most_frequent,
+)
 
 #: PostgreSQL takes for the edge of a polygon what is nearer than a millionth, of an area: with degrees that would be a
 #: hundred metres beside a short edge. So polygons are compared in millionths of a degree.
@@ -187,8 +193,6 @@ def _one_or_all(values: Sequence[str]) -> Any:
     return list(values) if len(values) > 1 else values[0]
 
 
-#: A question that takes longer is given up.
-LONGEST_SECONDS = 10
 _PAGE_ROWS = 1000
 #: Columns of `summaries` that a result row may have. Other fields are read from `listings`.
 _KEPT = frozenset(QUERY_FIELDS) - frozenset(SEEN_TIMES)
@@ -381,7 +385,7 @@ class PostgresQueries(ListingReader, QuarantineAndPageIndex):
                 return list(cursor)
         except StoreAway as error:
             if isinstance(error.__cause__, QueryCanceled):
-                raise QueryError(f"this takes longer than {LONGEST_SECONDS} seconds: add a condition") from error
+                raise TooSlow from error
             raise
 
 

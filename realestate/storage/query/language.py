@@ -80,6 +80,10 @@ def parse_filter(text: str) -> Filter:
         raise QueryError(f"the filter has {len(text)} characters; at most {LONGEST_FILTER} are allowed")
     if "\0" in text:
         raise QueryError("a filter may not contain the character NUL", text.index("\0") + 1)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:  # bytes of the command line that are not UTF-8
+        raise QueryError("a filter is text in UTF-8", error.start + 1) from None
     conditions: list[Condition] = []
     any_status = False
     for term in _terms(text):

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from realestate.items import is_storable_time
 from realestate.storage.field_types import FieldType
 from realestate.storage.query.conditions import EVERYTHING, Filter
 from realestate.storage.query.errors import QueryError
@@ -110,7 +110,9 @@ def _value(kind: FieldType, value: Any) -> Any:
         if abs(whole) > 2**31:
             raise ValueError(value)
         return whole
-    return msgspec.convert(value, _PLAIN[kind])
-
-
-_PLAIN: Mapping[FieldType, Any] = {datetime: datetime, float: float}
+    if kind is datetime:
+        time = msgspec.convert(value, datetime)
+        if time.tzinfo is None or not is_storable_time(time):
+            raise ValueError(value)
+        return time
+    return msgspec.convert(value, float)

@@ -17,6 +17,8 @@ from realestate.storage.snapshots import SnapshotRef
 COUNTED = 10_000
 #: The most points of one map.
 MOST_POINTS = 5000
+#: A question that takes longer is given up.
+LONGEST_SECONDS = 10
 #: The sizes of hexagons: resolutions of H3.
 RESOLUTIONS = range(2, 10)
 
@@ -93,8 +95,15 @@ class ListingDetail:
     """The index of its raw pages, the newest first."""
 
 
+class TooSlow(QueryError):
+    """The question takes longer than LONGEST_SECONDS."""
+
+    def __init__(self) -> None:
+        super().__init__(f"this takes longer than {LONGEST_SECONDS} seconds: add a condition")
+
+
 class QueryStore(Protocol):
-    """Questions about listings. None of them changes anything. Filters that took too long raise QueryError."""
+    """Questions about listings. None of them changes anything. Filters that take too long raise TooSlow."""
 
     def search(self, query: ListingQuery) -> Page: ...
 
