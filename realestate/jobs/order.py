@@ -25,6 +25,8 @@ _KEY = r"^[\w.:@-]{1,128}$"
 _DURATION = r"^[0-9]{1,6}[smhd]$"
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _PAGES = r"^[0-9]{1,6}-[0-9]{1,6}$"
+#: Lists and objects within one another: some ten jobs that follow one another.
+_DEEPEST = 32
 
 
 class BadOrder(ValueError):
@@ -124,6 +126,7 @@ def order_schema() -> dict[str, Any]:
 
 def read_order(value: Mapping[str, Any]) -> JobOrder:
     """The order in a JSON value. Raises BadOrder with one line that names the field and what is allowed."""
+    _demand_storable(value)
     given = {name: each for name, each in value.items() if each is not None}
     error = best_match(Draft202012Validator(order_schema()).iter_errors(given))
     if error is not None:
@@ -135,6 +138,32 @@ def read_order(value: Mapping[str, Any]) -> JobOrder:
     for each in order.then:
         _check_follower(each)
     return order
+
+
+def _demand_storable(value: Any) -> None:
+    """Raises BadOrder if the value is nested too deeply, or contains a text that no database can store."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        within: list[Any] = []
+        for each in level:
+            if isinstance(each, Mapping):
+                within += (*each, *each.values())
+            elif isinstance(each, list | tuple):
+                within += each
+            elif isinstance(each, str) and ("\0" in each or not _is_utf8(each)):
+                raise BadOrder("the order contains the character NUL, or a text that is not valid Unicode")
+        if not within:
+            return
+        level = within
+    raise BadOrder(f"the order has more than {_DEEPEST} lists and objects within one another")
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _explained(error: Any) -> str:

@@ -184,7 +184,18 @@ def test_too_much_is_refused(client: TestClient) -> None:
     assert client.get(f"{V1}/listings?where={'x' * 20_000}").status_code == 414
     huge = client.post(f"{V1}/jobs", content=b"[" + b"1," * 1_000_000 + b"1]")
     assert (huge.status_code, "more than" in huge.json()["error"]) == (413, True)
-    for body in (b"{", b"[]", b'"text"', b'{"portal": "a\\u0000"}', b'{"portal": 1}', b"\xff"):
+    nested = b'{"portal": "bina", "then": [{"submit": ' * 100 + b'{"portal": "bina"}' + b"}]}" * 100
+    bodies = [
+        b"{",
+        b"[]",
+        b'"text"',
+        b'{"portal": "a\\u0000"}',
+        b'{"portal": 1}',
+        b"\xff",
+        b'{"portal": "\\ud800"}',
+        nested,
+    ]
+    for body in bodies:
         found = client.post(f"{V1}/jobs", content=body, headers={"content-type": "application/json"})
         assert found.status_code == 422, body
         assert found.json()["error"]
