@@ -18,6 +18,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -141,9 +142,17 @@ def signed_headers(id: str, body: bytes, secret: str | None, timestamp: int) -> 
     """The headers of a delivery; without a secret it is not signed."""
     headers = {"content-type": "application/json", "webhook-id": id, "webhook-timestamp": str(timestamp)}
     if secret:
-        signature = hmac.new(secret.encode(), b"%s.%d.%s" % (id.encode(), timestamp, body), sha256).digest()
+        signature = hmac.new(_key_of(secret), b"%s.%d.%s" % (id.encode(), timestamp, body), sha256).digest()
         headers["webhook-signature"] = "v1," + base64.b64encode(signature).decode()
     return headers
+
+
+def _key_of(secret: str) -> bytes:
+    """The key of a secret. Standard Webhooks writes a key as `whsec_` and its base64."""
+    if secret.startswith("whsec_"):
+        with suppress(ValueError):  # binascii.Error is one
+            return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    return secret.encode()
 
 
 async def _post(url: str, body: bytes, headers: Mapping[str, str], *, may_be_private: bool) -> tuple[int, float | None]:

@@ -15,7 +15,7 @@ import pytest
 
 from realestate.monitoring import delivery
 from realestate.monitoring.addresses import BadAddress, shown, split_addresses, telegram_addresses
-from realestate.monitoring.channels import AppriseChannel, Channels, WebhookChannel, _seconds
+from realestate.monitoring.channels import AppriseChannel, Channels, WebhookChannel, _seconds, signed_headers
 from realestate.monitoring.delivery import Sender, notify_operators, wait_seconds
 from realestate.storage import FullStore, outbox
 from realestate.storage.postgres import PostgresStore
@@ -67,6 +67,14 @@ def test_a_webhook_gets_each_message_once_and_signed(any_store: FullStore, recei
     assert message["id"] == headers["webhook-id"]
     assert (message["topic"], message["body"], message["data"]) == (f"alert:{message['title']}", "text", {"n": 1})
     assert Sender(any_store, channels).send_due().total == 0
+
+
+def test_a_secret_of_standard_webhooks_is_used_as_its_libraries_do() -> None:
+    key = b"0123456789abcdefghijklmn"
+    signed = signed_headers("id", b"{}", "whsec_" + base64.b64encode(key).decode(), 1_760_000_000)
+    expected = base64.b64encode(hmac.new(key, b"id.1760000000.{}", sha256).digest()).decode()
+    assert signed["webhook-signature"] == f"v1,{expected}"
+    assert "webhook-signature" in signed_headers("id", b"{}", "whsec_but no base64", 1_760_000_000)
 
 
 def test_apprise_delivers(store: PostgresStore, receiver: Receiver) -> None:
