@@ -1,5 +1,6 @@
 """The Atom feed of a saved search (RFC 4287): the listings that match, the last changed ones first."""
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 from xml.etree import ElementTree
@@ -11,6 +12,8 @@ from realestate.storage.searches import Search
 ENTRIES = 50
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
 _ATOM = "http://www.w3.org/2005/Atom"
+#: Everything but `Char` of XML 1.0.
+_FORBIDDEN = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FIELDS = (
     "portal",
     "ref",
@@ -67,14 +70,15 @@ def _entry(feed: ElementTree.Element, row: dict[str, Any]) -> None:
 
 
 def _add(parent: ElementTree.Element, name: str, text: str | None = None, **attributes: str) -> ElementTree.Element:
-    element = ElementTree.SubElement(parent, f"{{{_ATOM}}}{name}", attributes)
+    kept = {key: _storable(value) for key, value in attributes.items()}
+    element = ElementTree.SubElement(parent, f"{{{_ATOM}}}{name}", kept)
     element.text = text and _storable(text)
     return element
 
 
 def _storable(text: str) -> str:
-    """Without the control characters that XML forbids."""
-    return "".join(character for character in text if character >= " " or character in "\t\n")
+    """Without the characters that XML forbids."""
+    return _FORBIDDEN.sub("", text)
 
 
 def _time(value: datetime) -> str:

@@ -25,8 +25,8 @@ from realestate.web.feeds import add_feeds
 from realestate.web.json_response import JsonResponse, Refusal, refusal
 from realestate.web.keys import Key
 from realestate.web.pages.app import add_pages
-from realestate.web.pages.web import Tiles
-from realestate.web.security import Limits, Security
+from realestate.web.pages.web import Tiles, web_of
+from realestate.web.security import Limits, Principal, Security
 from realestate.web.stores import Stores
 
 DESCRIPTION = "Property listings of many portals, with their history. Filters: docs/query.md; the API: docs/api.md."
@@ -74,7 +74,7 @@ def create_app(
     )
     app.state.services = services
     add_feeds(app, services.stores)
-    app.state.security = Security(api_keys or {}, rate_limit, redis_url)
+    app.state.security = Security(api_keys or {}, rate_limit, redis_url, [_signed_in])
     add_pages(
         app,
         services.stores.ask,
@@ -111,6 +111,13 @@ async def healthz(request: Request) -> Response:
     except StoreError:
         return Response("the store does not respond\n", 503, media_type="text/plain")
     return Response("ok\n", media_type="text/plain")
+
+
+def _signed_in(request: Request) -> Principal | None:
+    """Whoever is signed in to the web app may read, also feeds. To change something, a page has a form with a token."""
+    sessions = web_of(request).sessions
+    session = sessions.of(request) if sessions.are_needed else None
+    return None if session is None else Principal(session.name, session.scopes & {"read"})
 
 
 def openapi_of(app: FastAPI) -> dict[str, Any]:

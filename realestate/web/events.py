@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
+from realestate.storage.errors import StoreError
 from realestate.storage.history import EventFilter, EventType
 from realestate.storage.store import Numbered
 from realestate.web.json_response import JsonResponse, encoded
@@ -91,7 +92,10 @@ async def _stream(request: Request, after: int, wanted: EventFilter) -> AsyncIte
     silent = 0.0
     yield b": connected\n\n"
     while not await request.is_disconnected():
-        found = await _next(request, after, _TOGETHER, wanted)
+        try:
+            found = await _next(request, after, _TOGETHER, wanted)
+        except StoreError:
+            return  # the client connects again, and gets the reason
         for each in found:
             yield b"id: %d\nevent: %s\ndata: %s\n\n" % (each.seq, each.event.type.encode(), encoded(described(each)))
         if found:

@@ -5,6 +5,8 @@ Without keys the server is for this machine only: requests must be addressed to 
 web page in a browser can reach it under another name.
 """
 
+import base64
+import binascii
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -72,9 +74,9 @@ class Security:
         """Whether everybody on this machine may do everything, because there are no keys."""
         return not self.keys
 
-    def principal(self, request: Request) -> Principal | None:
+    def principal(self, request: Request, *, takes_password: bool = False) -> Principal | None:
         """Who asks; None if nobody is recognised. Raises Refusal for a key that is not valid."""
-        if secret := _secret_of(request):
+        if secret := _secret_of(request) or (takes_password and _password_of(request)):
             return self.principal_of_key(secret)
         for authenticator in self.authenticators:
             if found := authenticator(request):
@@ -87,11 +89,14 @@ class Security:
             raise Refusal(401, "the API key is not valid")
         return Principal(found.name, found.scopes)
 
-    def demand(self, request: Request, permission: Permission) -> Principal:
-        """Return who asks. Raises Refusal: 401 without a key, 403 without the permission, 429 if too often."""
+    def demand(self, request: Request, permission: Permission, *, takes_password: bool = False) -> Principal:
+        """Return who asks. Raises Refusal: 401 without a key, 403 without the permission, 429 if too often.
+
+        `takes_password`: the key may be a password (RFC 7617). Browsers send a password with requests of other sites
+        too, so nothing may be changed this way."""
         if self.is_open:
             _demand_local(request)
-        principal = self.principal(request)
+        principal = self.principal(request, takes_password=takes_password)
         if principal is None:
             raise Refusal(401, "an API key is needed: send `Authorization: Bearer <key>`")
         if permission not in principal.permissions:
@@ -118,6 +123,16 @@ class Security:
 def _secret_of(request: Request) -> str | None:
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else None
+
+
+def _password_of(request: Request) -> str | None:
+    scheme, _, written = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        return base64.b64decode(written).decode().partition(":")[2]
+    except (binascii.Error, ValueError):
+        return None
 
 
 def _demand_local(request: Request) -> None:

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from realestate.storage import FullStore, open_store
+from realestate.storage import FullStore, StoreAway, open_store
+from realestate.web import events
 from realestate.web.app import create_app
 from tests.storage.batches import batch, page
 from tests.web.server import serving
@@ -92,3 +93,17 @@ def test_a_long_poll_waits_for_an_event(address: str, filled: FullStore) -> None
     waiting.join(PATIENCE_SECONDS)
     assert [each["ref"] for each in found[0]["events"]] == ["1"]
     assert found[0]["last"] == last + 1
+
+
+def test_a_stream_ends_when_the_store_goes_away(
+    address: str, filled: FullStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clean end: the client connects again, with the number of the last event that it got."""
+
+    async def away(*_: object) -> None:
+        raise StoreAway("gone")
+
+    with connect(address, "/events/stream") as stream:
+        assert stream.readline() == b": connected\n"
+        monkeypatch.setattr(events, "_next", away)
+        assert stream.read() == b"\n"

@@ -1,5 +1,7 @@
 """Who may use the API."""
 
+import base64
+
 import pytest
 from fastapi import Request
 from fastapi.testclient import TestClient
@@ -22,6 +24,10 @@ def guarded(make_client: MakeClient, filled: FullStore) -> TestClient:
 
 def with_key(secret: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
+
+
+def with_password(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Basic {base64.b64encode(f'any name:{secret}'.encode()).decode()}"}
 
 
 def test_only_healthz_works_without_a_key(guarded: TestClient) -> None:
@@ -81,7 +87,27 @@ def test_without_keys_only_this_machine_is_served(make_client: MakeClient, fille
     assert foreign.status_code == 403
 
 
-def test_a_session_of_the_web_app_is_recognised(guarded: TestClient) -> None:
+def test_whoever_is_signed_in_to_the_web_app_may_read(guarded: TestClient) -> None:
+    assert guarded.post("/sign-in", data={"key": OPERATOR}, follow_redirects=False).status_code == 303
+    assert guarded.get(f"{V1}/listings").status_code == 200
+    assert guarded.get("/feeds/0123.atom").status_code == 404
+    assert guarded.post(f"{V1}/jobs", json={"portal": "immoweb"}).status_code == 403, "a page has a form with a token"
+
+
+def test_a_feed_needs_a_key_as_its_password(guarded: TestClient, filled: FullStore) -> None:
+    """Programs that read feeds cannot send the header of the API."""
+    search = filled.save_search("all", "", ["listed"], [])
+    feed = f"/feeds/{search.id}.atom"
+    for headers in ({}, with_password("wrong"), {"Authorization": "Basic ?"}, {"Authorization": "Basic"}):
+        refused = guarded.get(feed, headers=headers)
+        assert (refused.status_code, refused.headers["www-authenticate"][:5]) == (401, "Basic")
+        assert "all" not in refused.text
+    for headers in (with_password(READER), with_key(READER)):
+        assert guarded.get(feed, headers=headers).status_code == 200
+    assert guarded.get(f"{V1}/listings", headers=with_password(READER)).status_code == 401
+
+
+def test_other_authenticators_may_be_added(guarded: TestClient) -> None:
     def by_cookie(request: Request) -> Principal | None:
         return Principal("ann", frozenset({"read"})) if request.cookies.get("session") == "ann" else None
 
