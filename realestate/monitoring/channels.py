@@ -49,6 +49,11 @@ class NotAccepted(Exception):
         """Seconds for which the receiver wants nothing at all."""
 
 
+class NotYet(NotAccepted):
+    """We wait before we send it, by our own rate limit. Messages behind it wait because it is before them: they are not
+    touched, as there may be thousands."""
+
+
 class RefusedForGood(Exception):
     """The receiver will never accept this notification."""
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from realestate.monitoring.addresses import BadAddress
-from realestate.monitoring.channels import Channels, NotAccepted, RefusedForGood
+from realestate.monitoring.channels import Channels, NotAccepted, NotYet, RefusedForGood
 from realestate.storage.outbox import LeasedNotification, OutboxStore
 
 logger = logging.getLogger(__name__)
@@ -113,4 +113,5 @@ class Sender:
             done.postponed += 1
             asked = error.retry_after if isinstance(error, NotAccepted) else None
             seconds = wait_seconds(notification.attempts) if asked is None else asked
-            self.store.notification_postponed(leased, str(error), seconds, whole_target=asked is not None)
+            whole_target = asked is not None and not isinstance(error, NotYet)
+            self.store.notification_postponed(leased, str(error), seconds, whole_target=whole_target)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from realestate.monitoring.addresses import BadAddress, shown
-from realestate.monitoring.channels import AppriseChannel, Channel, NotAccepted, RefusedForGood, WebhookChannel
+from realestate.monitoring.channels import AppriseChannel, Channel, NotYet, RefusedForGood, WebhookChannel
 from realestate.searches.follow import target_of
 from realestate.storage.outbox import Notification
 from realestate.storage.searches import SearchStore
@@ -70,7 +70,7 @@ class _RateLimited:
 
     def send(self, notification: Notification) -> None:
         if seconds := self._channels.wait_seconds(self._target):
-            raise NotAccepted("rate limit: it had a message just before", seconds)
+            raise NotYet("rate limit: it had a message just before", seconds)
         self._channel.send(notification)
 
 
