@@ -76,7 +76,10 @@ class Security:
 
     def principal(self, request: Request, *, takes_password: bool = False) -> Principal | None:
         """Who asks; None if nobody is recognised. Raises Refusal for a key that is not valid."""
-        if secret := _secret_of(request) or (takes_password and _password_of(request)):
+        secret = _secret_of(request)
+        if secret is None and takes_password:
+            secret = _password_of(request)
+        if secret:
             return self.principal_of_key(secret)
         for authenticator in self.authenticators:
             if found := authenticator(request):

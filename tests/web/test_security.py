@@ -98,7 +98,13 @@ def test_a_feed_needs_a_key_as_its_password(guarded: TestClient, filled: FullSto
     """Programs that read feeds cannot send the header of the API."""
     search = filled.save_search("all", "", ["listed"], [])
     feed = f"/feeds/{search.id}.atom"
-    for headers in ({}, with_password("wrong"), {"Authorization": "Basic ?"}, {"Authorization": "Basic"}):
+    wrong: list[dict[str, str]] = [
+        {},
+        with_password("wrong"),
+        {"Authorization": "Basic ?"},
+        {"Authorization": "Basic"},
+    ]
+    for headers in wrong:
         refused = guarded.get(feed, headers=headers)
         assert (refused.status_code, refused.headers["www-authenticate"][:5]) == (401, "Basic")
         assert "all" not in refused.text
