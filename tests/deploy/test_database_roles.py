@@ -48,6 +48,7 @@ def run_as(url: str, statement: str) -> list[tuple[Any, ...]]:
         return cursor.fetchall() if cursor.description else []
 
 
+@pytest.mark.empty_database
 def test_each_role_does_its_work_and_no_more(login_as: Callable[[str], str], sql: Sql) -> None:
     with store_at(login_as("migrator")) as store:
         store.migrate()

@@ -20,6 +20,7 @@ import psutil
 import pytest
 from redis import Redis
 
+from realestate import embedded
 from realestate.demo.simulators import simulator_process
 from realestate.demo.truth import Comparison, compare
 from realestate.jobs.fleet import look
@@ -27,7 +28,7 @@ from realestate.queue import keys
 from realestate.queue.connection import connect_to
 from realestate.queue.dead_letters import DeadLetters
 from realestate.queue.request_queue import QueueSettings, RequestQueue
-from realestate.storage import Store
+from realestate.storage import Store, open_store
 
 ROOT = Path(__file__).parents[2]
 PYTHON = sys.executable
@@ -135,6 +136,40 @@ def simulate_alone(tmp_path: Path) -> Iterator[Simulate]:
         )
 
 
+@pytest.fixture(scope="session")
+def prepared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose embedded services ran once: its database has all tables and no rows."""
+    folder = tmp_path_factory.mktemp("prepared") / "home"
+    folder.mkdir()
+    with embedded.services(folder) as services:
+        store = open_store(services.store_url)
+        store.migrate()
+        store.close()
+    until(lambda: embedded.running(folder) is None, "the embedded services to stop")
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder for the data of one person; nothing is in it yet."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def laptop(home: Path) -> dict[str, str]:
+    """An environment in which only the folder for data is configured."""
+    ours = ("REDIS_", "STORE_", "POSTGRES_", "MONGODB_", "SIMULATOR_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {**kept, "REALESTATE_HOME": str(home)}
+
+
+@pytest.fixture
+def used_laptop(laptop: dict[str, str], home: Path, prepared_home: Path) -> dict[str, str]:
+    """The same where a database exists: to create one takes longer than most of these crawls."""
+    subprocess.run(["cp", "-a", str(prepared_home), str(home)], check=True)  # it keeps the owners, too
+    return laptop
+
+
 def worker_environment(redis_url: str, store_url: str, folder: Path) -> dict[str, str]:
     """The environment of a worker: the addresses of Redis and the store, and the folder for local files."""
     ours = {
@@ -149,7 +184,8 @@ def worker_environment(redis_url: str, store_url: str, folder: Path) -> dict[str
 
 
 #: Nothing may depend on acceleration.
-IN_BOTH_MODES = pytest.mark.parametrize("acceleration", ["on", "off"], ids="accelerate {}".format, indirect=True)
+MODES = ("on", "off")
+IN_BOTH_MODES = pytest.mark.parametrize("acceleration", MODES, ids="accelerate {}".format, indirect=True)
 #: For tests that need not be shown twice in `make test`.
 IN_BOTH_MODES_IF_SLOW = pytest.mark.parametrize(
     "acceleration", ["on", pytest.param("off", marks=pytest.mark.slow)], ids="accelerate {}".format, indirect=True

@@ -57,7 +57,8 @@ def test_a_crawl_that_keeps_the_limits_gets_everything_from_a_strict_adversary(p
     assert toll.refused <= 3
 
 
-@pytest.mark.parametrize("listings", [10, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("listings", [20])
 def test_listings_that_a_hostile_adversary_withholds_are_dead_letters_and_no_value_is_wrong(
     past: Past, listings: int
 ) -> None:

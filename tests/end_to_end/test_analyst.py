@@ -10,15 +10,20 @@ import pytest
 from realestate.crawling.scope import city_key
 from realestate.embedded import running as running_services
 from tests.end_to_end.conftest import PATIENCE, ROOT, Simulate, running, until
-from tests.end_to_end.test_command import COMMAND, home, laptop, run
-
-__all__ = ["home", "laptop"]
+from tests.end_to_end.test_command import COMMAND, run
 
 
-@pytest.mark.parametrize(("portal", "limit"), [("immoweb", 40), ("emlak", 5), ("bina", 20)])
-def test_a_limit_is_exact(laptop: dict[str, str], simulate: Simulate, portal: str, limit: int) -> None:
+@pytest.mark.parametrize(
+    ("portal", "limit"),
+    [
+        pytest.param("immoweb", 40, marks=pytest.mark.slow),
+        pytest.param("emlak", 5, marks=pytest.mark.slow),
+        ("bina", 20),
+    ],
+)
+def test_a_limit_is_exact(used_laptop: dict[str, str], simulate: Simulate, portal: str, limit: int) -> None:
     simulated = simulate(200)
-    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
+    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
     done = run(env, "crawl", portal, "--limit", str(limit), "--json")
     assert done.returncode == 0, done.stderr
     outcome = json.loads(done.stdout)
@@ -32,16 +37,16 @@ def test_a_limit_is_exact(laptop: dict[str, str], simulate: Simulate, portal: st
     assert again["kept"] == len(simulated.truth(portal)), "a limited job says nothing about what is gone"
 
 
-def test_a_limit_counts_items_that_a_search_page_shows_whole(laptop: dict[str, str], simulate: Simulate) -> None:
-    env = {**laptop, "SIMULATOR_URL": simulate(200).url, "RATE_LIMIT": "0"}
+def test_a_limit_counts_items_that_a_search_page_shows_whole(used_laptop: dict[str, str], simulate: Simulate) -> None:
+    env = {**used_laptop, "SIMULATOR_URL": simulate(200).url, "RATE_LIMIT": "0"}
     done = run(env, "crawl", "finance", "--limit", "60", "--json")  # a page shows 50 quotes
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["kept"] == 60
 
 
-def test_she_asks_for_a_place_and_gets_just_that(laptop: dict[str, str], simulate: Simulate, home: Path) -> None:
+def test_she_asks_for_a_place_and_gets_just_that(used_laptop: dict[str, str], simulate: Simulate, home: Path) -> None:
     simulated = simulate(200)
-    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
+    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
     truth = simulated.truth("immoweb")
     homes = [row for row in truth if row["operation"] == "rent" and row["property_type"] == "apartment"]
     city = max({row["city"] for row in homes}, key=lambda name: sum(row["city"] == name for row in homes))
@@ -59,10 +64,10 @@ def test_she_asks_for_a_place_and_gets_just_that(laptop: dict[str, str], simulat
 
 
 def test_a_limit_counts_what_matches_where_the_site_cannot_search_by_it(
-    laptop: dict[str, str], simulate: Simulate
+    used_laptop: dict[str, str], simulate: Simulate
 ) -> None:
     simulated = simulate(200)
-    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
+    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
     matching = [
         row["ref"]
         for row in simulated.truth("emlak")
@@ -80,8 +85,8 @@ def test_a_limit_counts_what_matches_where_the_site_cannot_search_by_it(
     assert simulated.by_kind("emlak")["listing"] < 200, "the search pages after that are not read"
 
 
-def test_a_place_where_nothing_is_found_is_no_silent_success(laptop: dict[str, str], simulate: Simulate) -> None:
-    env = {**laptop, "SIMULATOR_URL": simulate(60).url, "RATE_LIMIT": "0"}
+def test_a_place_where_nothing_is_found_is_no_silent_success(used_laptop: dict[str, str], simulate: Simulate) -> None:
+    env = {**used_laptop, "SIMULATOR_URL": simulate(60).url, "RATE_LIMIT": "0"}
     done = run(env, "crawl", "immoweb", "--city", "nowhere")
     assert done.returncode == 0, done.stderr
     assert "immoweb: 0 new listings, " in done.stdout
@@ -97,10 +102,10 @@ def test_a_place_where_nothing_is_found_is_no_silent_success(laptop: dict[str, s
 
 
 def test_a_portal_that_sends_ban_pages_is_no_dead_end(
-    laptop: dict[str, str], simulate_alone: Simulate, tmp_path: Path
+    used_laptop: dict[str, str], simulate_alone: Simulate, tmp_path: Path
 ) -> None:
     simulated = simulate_alone(120)
-    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "20", "RETRY_DELAY_SECONDS": "0.1"}
+    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "20", "RETRY_DELAY_SECONDS": "0.1"}
     with running([*COMMAND, "crawl", "immoweb"], env, tmp_path / "log") as banned:
         until(lambda: simulated.by_kind("immoweb")["listing"] > 5, "the first listings")
         simulated.weather("immoweb", "blocked")
@@ -120,9 +125,9 @@ def test_a_portal_that_sends_ban_pages_is_no_dead_end(
     assert json.loads(done.stdout)["kept"] == len(simulated.truth("immoweb"))
 
 
-def test_a_portal_that_sends_error_pages_is_no_dead_end(laptop: dict[str, str], simulate_alone: Simulate) -> None:
+def test_a_portal_that_sends_error_pages_is_no_dead_end(used_laptop: dict[str, str], simulate_alone: Simulate) -> None:
     simulated = simulate_alone(60)
-    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
+    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
     simulated.weather("emlak", "error_page")
     failed = run(env, "crawl", "emlak")
     assert failed.returncode == 1, failed.stdout
@@ -136,10 +141,10 @@ def test_a_portal_that_sends_error_pages_is_no_dead_end(laptop: dict[str, str], 
 
 
 def test_a_portal_without_a_readable_robots_txt_is_no_dead_end(
-    laptop: dict[str, str], simulate_alone: Simulate
+    used_laptop: dict[str, str], simulate_alone: Simulate
 ) -> None:
     simulated = simulate_alone(60)
-    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
+    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
     simulated.weather("emlak", "blocked")
     refused = run(env, "crawl", "emlak")
     assert refused.returncode == 1, refused.stdout
@@ -159,10 +164,10 @@ def test_a_portal_without_a_readable_robots_txt_is_no_dead_end(
 
 
 def test_a_crawl_is_not_replaced_by_a_smaller_one_that_was_stopped(
-    laptop: dict[str, str], simulate_alone: Simulate
+    used_laptop: dict[str, str], simulate_alone: Simulate
 ) -> None:
     simulated = simulate_alone(60)
-    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
+    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
     simulated.weather("emlak", "blocked")
     for _ in range(2):
         stopped = run(env, "crawl", "emlak", "--limit", "5")
@@ -199,9 +204,9 @@ def test_what_a_person_paused_stays_paused(laptop: dict[str, str], simulate: Sim
 
 
 def test_the_address_of_the_database_works_while_it_is_shown(
-    laptop: dict[str, str], home: Path, simulate: Simulate, tmp_path: Path
+    used_laptop: dict[str, str], home: Path, simulate: Simulate, tmp_path: Path
 ) -> None:
-    env = {**laptop, "SIMULATOR_URL": simulate(60).url}
+    env = {**used_laptop, "SIMULATOR_URL": simulate(60).url}
     assert run(env, "crawl", "emlak", "--limit", "1").returncode == 0
     assert running_services(home) is None
     with running([*COMMAND, "db", "--url"], env, tmp_path / "url") as shown:
@@ -226,8 +231,8 @@ def test_the_portals_are_listed_outside_a_checkout(laptop: dict[str, str], tmp_p
     assert "…" not in done.stdout
 
 
-def test_the_jobs_are_shown_while_nothing_runs(laptop: dict[str, str], simulate: Simulate) -> None:
-    env = {**laptop, "SIMULATOR_URL": simulate(40).url}
+def test_the_jobs_are_shown_while_nothing_runs(used_laptop: dict[str, str], simulate: Simulate) -> None:
+    env = {**used_laptop, "SIMULATOR_URL": simulate(40).url}
     assert run(env, "crawl", "emlak", "--limit", "5").returncode == 0
     (job,) = json.loads(run(env, "jobs", "list", "--json").stdout)
     shown = run(env, "jobs", "show", job["job"][:6], "--json")

@@ -1,7 +1,6 @@
 """The command as one person on one laptop uses it."""
 
 import json
-import os
 import signal
 import subprocess
 from pathlib import Path
@@ -20,19 +19,6 @@ from realestate.storage.postgres.schema import newest
 from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulate, Simulated, running, until
 
 COMMAND = [PYTHON, "-m", "realestate"]
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def laptop(home: Path) -> dict[str, str]:
-    """An environment in which only the folder for data is configured."""
-    ours = ("REDIS_", "STORE_", "POSTGRES_", "MONGODB_", "SIMULATOR_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return {**kept, "REALESTATE_HOME": str(home)}
 
 
 def run(env: dict[str, str], *arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -106,10 +92,10 @@ def test_the_demo_leaves_no_process_when_it_is_interrupted(
 
 
 def test_ctrl_c_stops_a_crawl_cleanly_and_a_second_run_resumes(
-    laptop: dict[str, str], home: Path, simulate: Simulate, tmp_path: Path
+    used_laptop: dict[str, str], home: Path, simulate: Simulate, tmp_path: Path
 ) -> None:
     simulated = simulate(120)
-    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "15"}
+    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "15"}
     with running([*COMMAND, "crawl", "emlak"], env, tmp_path / "log") as first:
         until(lambda: simulated.requests("emlak") > 40, "40 pages")
         first.process.send_signal(signal.SIGINT)
@@ -139,9 +125,9 @@ def stored_is_true(home: Path, simulated: Simulated, portal: str) -> bool:
     return comparison.right
 
 
-def test_a_third_crawl_starts_from_the_beginning(laptop: dict[str, str], home: Path, simulate: Simulate) -> None:
+def test_a_third_crawl_starts_from_the_beginning(used_laptop: dict[str, str], home: Path, simulate: Simulate) -> None:
     simulated = simulate(40)
-    env = {**laptop, "SIMULATOR_URL": simulated.url}
+    env = {**used_laptop, "SIMULATOR_URL": simulated.url}
     for new in (40, 0):
         result = json.loads(run(env, "crawl", "emlak", "--json").stdout)
         assert (result["new"], result["kept"], result["resumed"]) == (new, 40, 0)
@@ -152,10 +138,10 @@ def test_a_third_crawl_starts_from_the_beginning(laptop: dict[str, str], home: P
 
 
 def test_two_commands_at_once_share_the_services(
-    laptop: dict[str, str], home: Path, simulate: Simulate, tmp_path: Path
+    used_laptop: dict[str, str], home: Path, simulate: Simulate, tmp_path: Path
 ) -> None:
     simulated = simulate(40)
-    env = {**laptop, "SIMULATOR_URL": simulated.url}
+    env = {**used_laptop, "SIMULATOR_URL": simulated.url}
     with running([*COMMAND, "work", "emlak"], env, tmp_path / "log") as worker:
         until(lambda: status(env).get("emlak", {}).get("workers"), "the worker's heartbeat")
         before = embedded.running(home)
@@ -255,6 +241,7 @@ def test_a_worker_whose_store_cannot_be_used_ends_with_one_line_and_exit_code_1(
     assert "geheim" not in line
 
 
+@pytest.mark.empty_database
 def test_migrate_brings_the_tables_up_to_date(laptop: dict[str, str], store_url: str, redis_url: str) -> None:
     env = {**laptop, "STORE_URL": store_url, "REDIS_URL": redis_url}
     assert run(env, "migrate").stdout == f"schema {newest()}: migrated from 0\n"

@@ -19,6 +19,7 @@ from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import (
     IN_BOTH_MODES,
     IN_BOTH_MODES_IF_SLOW,
+    MODES,
     PATIENCE,
     PYTHON,
     Simulate,
@@ -110,6 +111,17 @@ class Fleet:
         return running([PYTHON, *command], {**self.env, **env}, self.folder / f"{self.started}.log")
 
 
+POINTS_IN_BOTH_MODES = pytest.mark.parametrize(
+    ("point", "acceleration"),
+    [
+        pytest.param(point, mode, marks=() if is_quick else pytest.mark.slow, id=f"{point}-accelerate {mode}")
+        for number, point in enumerate(POINTS)
+        for mode, is_quick in ((MODES[number % 2], True), (MODES[1 - number % 2], False))
+    ],
+    indirect=["acceleration"],
+)
+
+
 @pytest.fixture
 def crawl_of(
     simulate: Simulate,
@@ -135,8 +147,7 @@ def test_a_crawl_stores_the_truth(crawl_of: Crawl) -> None:
     assert is_accelerated is (crawl.env["ACCELERATE"] == "on"), "the log lists the middlewares"
 
 
-@IN_BOTH_MODES
-@pytest.mark.parametrize("point", POINTS)
+@POINTS_IN_BOTH_MODES
 def test_killed_at_any_point_a_worker_loses_nothing(point: str, crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()

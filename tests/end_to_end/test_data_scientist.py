@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.end_to_end.conftest import Simulate
-from tests.end_to_end.test_command import home, laptop, run
-
-__all__ = ["home", "laptop"]
+from tests.end_to_end.test_command import run
 
 DAYS = 2
 
@@ -27,10 +25,10 @@ def events(env: dict[str, str], *options: str) -> list[dict[str, Any]]:
 
 
 def test_every_change_of_some_days_is_in_the_events_and_in_the_views(
-    laptop: dict[str, str], simulate_alone: Simulate, home: Path
+    used_laptop: dict[str, str], simulate_alone: Simulate, home: Path
 ) -> None:
     simulated = simulate_alone(60)
-    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
+    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
     first = run(env, "crawl", "immoweb")
     assert first.returncode == 0, first.stderr
     assert "on the market" in first.stdout

@@ -46,7 +46,6 @@ def test_a_crawl_that_is_stopped_ends_with_0(worker_env: dict[str, str], server:
         assert worker.stop() == 0
 
 
-@pytest.mark.parametrize("command", [SCRAPY, [PYTHON, "-m", "realestate", "work", "emlak"]], ids=["scrapy", "work"])
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -59,10 +58,17 @@ def test_a_crawl_that_is_stopped_ends_with_0(worker_env: dict[str, str], server:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_wrong_address_is_one_line(
-    worker_env: dict[str, str], command: list[str], change: dict[str, str], words: str
-) -> None:
-    done = ended(command, {**worker_env, "LOG_LEVEL": "ERROR", **change})
+def test_a_wrong_address_is_one_line(worker_env: dict[str, str], change: dict[str, str], words: str) -> None:
+    _ends_with_one_line([PYTHON, "-m", "realestate", "work", "emlak"], {**worker_env, **change}, words)
+
+
+def test_a_wrong_address_is_one_line_of_scrapy_too(worker_env: dict[str, str]) -> None:
+    env = {**worker_env, "REDIS_URL": "redis://:secret@127.0.0.1:port/0"}
+    _ends_with_one_line(SCRAPY, env, "the port is not a number")
+
+
+def _ends_with_one_line(command: list[str], env: dict[str, str], words: str) -> None:
+    done = ended(command, {**env, "LOG_LEVEL": "ERROR"})
     assert done.returncode in (1, 2), done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr

@@ -48,7 +48,7 @@ def simulated(simulate_alone: Simulate) -> Simulated:
     return simulate_alone(LISTINGS)
 
 
-@pytest.fixture(params=["store_url", "mongodb_url"])
+@pytest.fixture(params=["store_url", pytest.param("mongodb_url", marks=pytest.mark.slow)])
 def url(request: pytest.FixtureRequest) -> str:
     """The address of an empty database of each kind."""
     return str(request.getfixturevalue(request.param))

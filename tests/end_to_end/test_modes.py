@@ -24,7 +24,7 @@ from realestate.simulator.portals import PORTALS
 from realestate.spiders.tap import PAGE_SIZE
 from realestate.storage import WHOLE, Batch
 from realestate.storage.postgres import PostgresStore
-from tests.conftest import empty_database
+from tests.conftest import migrated_database
 from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, finished, running, until, worker_environment
 
 LISTINGS = 600
@@ -87,9 +87,8 @@ def days(services: Services, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     with ExitStack() as stack:
         url = stack.enter_context(simulator_process(folder / "simulator.log", LISTINGS, 7))
         simulated = Simulated(url)
-        store_url = stack.enter_context(empty_database(services.store_url))
+        store_url = stack.enter_context(migrated_database(services.store_url))
         store = PostgresStore(store_url)
-        store.migrate()
         stack.callback(store.close)
         server = stack.enter_context(Redis.from_url(services.redis_url))
         server.flushall()
@@ -183,6 +182,7 @@ def test_a_refresh_reads_what_is_due_and_no_search_page(world: Callable[..., Cra
     assert len(crawled.events()) == events, "the period of a rent, which only the search page shows, is kept"
 
 
+@pytest.mark.slow
 def test_a_search_with_more_results_than_the_portal_shows_is_read_whole(world: Callable[..., Crawled]) -> None:
     """Every listing is known before, so that only search pages are read."""
     crawled = world("immoweb", 30_000, workers=2)

@@ -13,7 +13,7 @@ from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import (
-    IN_BOTH_MODES,
+    IN_BOTH_MODES_IF_SLOW,
     PYTHON,
     Simulate,
     Simulated,
@@ -27,6 +27,8 @@ from tests.end_to_end.conftest import (
 PORTAL = "emlak"
 LISTINGS = 60
 BUDGET = "1"
+#: They start their worker in the same way.
+EITHER_COMMAND = pytest.mark.parametrize("command", ["work", pytest.param("crawl", marks=pytest.mark.slow)])
 
 
 class Crawl:
@@ -75,7 +77,7 @@ def crawl(simulate: Simulate, env: dict[str, str], server: Redis, tmp_path: Path
 #: The path of a page and of its items differs between the modes; the parent process does not.
 
 
-@IN_BOTH_MODES
+@IN_BOTH_MODES_IF_SLOW
 @pytest.mark.parametrize("how", ["re", "python", "pipeline: re"])
 def test_a_page_that_python_can_interrupt_is_abandoned_and_the_worker_goes_on(
     crawl: Crawl, how: str, server: Redis, store: PostgresStore
@@ -90,7 +92,7 @@ def test_a_page_that_python_can_interrupt_is_abandoned_and_the_worker_goes_on(
     assert worker.stats()["queue/dead/too_slow"] == 1
 
 
-@IN_BOTH_MODES
+@IN_BOTH_MODES_IF_SLOW
 @pytest.mark.parametrize(("how", "command"), [("c", "work"), ("pipeline: c", "crawl"), ("catches everything", "work")])
 def test_a_worker_that_is_stuck_in_a_page_is_started_again(
     crawl: Crawl, how: str, command: str, server: Redis, store: PostgresStore
@@ -126,7 +128,7 @@ def test_a_page_that_waits_for_ever_with_the_interpreter_lock_is_ended_too(
     assert "kept the worker from everything else" in letter["error"]
 
 
-@pytest.mark.parametrize("command", ["work", "crawl"])
+@EITHER_COMMAND
 def test_sigterm_ends_a_worker_that_is_stuck(crawl: Crawl, command: str, server: Redis) -> None:
     crawl.seed()
     with crawl.worker("asleep", command) as worker:
@@ -137,7 +139,7 @@ def test_sigterm_ends_a_worker_that_is_stuck(crawl: Crawl, command: str, server:
     assert look(server, PORTAL).in_flight == 0, "what it held is ready again"
 
 
-@pytest.mark.parametrize("command", ["work", "crawl"])
+@EITHER_COMMAND
 def test_a_worker_dies_with_its_parent(crawl: Crawl, command: str, server: Redis) -> None:
     with crawl.worker("re", command) as worker:
         until(lambda: look(server, PORTAL).workers, "a worker")
@@ -147,7 +149,7 @@ def test_a_worker_dies_with_its_parent(crawl: Crawl, command: str, server: Redis
         until(lambda: not Path(f"/proc/{child}").exists(), "the end of the child", 10)
 
 
-@pytest.mark.parametrize("command", ["work", "crawl"])
+@EITHER_COMMAND
 def test_a_worker_that_dies_is_not_started_again(crawl: Crawl, command: str, server: Redis) -> None:
     """A segmentation fault or the lack of memory is not a slow page. Whoever started the worker sees how it ended."""
     with crawl.worker("re", command) as worker:

@@ -17,7 +17,7 @@ from realestate.jobs.work import seed_urls
 from realestate.simulator.portals import PORTALS
 from realestate.storage import WHOLE, open_store
 from realestate.storage.maintenance import FullStore
-from tests.conftest import empty_database
+from tests.conftest import migrated_database
 from tests.end_to_end.conftest import PYTHON, Simulated, finished, running, worker_environment
 
 LISTINGS = 600
@@ -184,7 +184,7 @@ def test_two_days_of_sweeps_record_what_the_search_pages_show(
 def ten_days(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Swept]]:
     folder = tmp_path_factory.mktemp("sweeps")
     with (
-        empty_database(services.store_url) as store_url,
+        migrated_database(services.store_url) as store_url,
         swept_portals(services, store_url, folder, ALL_PORTALS, 10) as swept,
     ):
         yield swept

@@ -10,7 +10,7 @@ from redis import Redis
 from realestate.demo.simulators import simulator_process
 from realestate.embedded import Services
 from realestate.storage.postgres import PostgresStore
-from tests.conftest import empty_database
+from tests.conftest import migrated_database
 from tests.end_to_end.conftest import Simulated, finished, worker_environment
 from tests.end_to_end.test_days import LISTINGS, Fleet, World, expected
 
@@ -29,9 +29,8 @@ def world(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Itera
     folder = tmp_path_factory.mktemp("weather")
     with ExitStack() as stack:
         url = stack.enter_context(simulator_process(folder / "simulator.log", LISTINGS, 7))
-        store_url = stack.enter_context(empty_database(services.store_url))
+        store_url = stack.enter_context(migrated_database(services.store_url))
         store = PostgresStore(store_url)
-        store.migrate()
         stack.callback(store.close)
         server = stack.enter_context(Redis.from_url(services.redis_url))
         server.flushall()

@@ -9,12 +9,21 @@ from redis import Redis
 
 from realestate.storage import open_store
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import IN_BOTH_MODES, PYTHON, Simulate, compared, dead_letters, finished, running, until
+from tests.end_to_end.conftest import (
+    IN_BOTH_MODES_IF_SLOW,
+    PYTHON,
+    Simulate,
+    compared,
+    dead_letters,
+    finished,
+    running,
+    until,
+)
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 
 
-@IN_BOTH_MODES
+@IN_BOTH_MODES_IF_SLOW
 def test_two_workers_store_the_truth_of_both_portals(
     simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path
 ) -> None:

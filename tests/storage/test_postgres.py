@@ -146,6 +146,7 @@ def test_each_listing_of_a_batch_is_counted_by_its_outcome(store: PostgresStore)
     }
 
 
+@pytest.mark.empty_database
 def test_migrations_run_once_although_several_processes_start_them(store_url: str, sql: Ask) -> None:
     together = threading.Barrier(6)
     versions = []
@@ -184,6 +185,7 @@ def first_version(sql: Ask) -> Callable[[str], None]:
     return write
 
 
+@pytest.mark.empty_database
 def test_a_listing_from_before_histories_gets_a_history(
     store_url: str, first_version: Callable[[str], None], sql: Ask
 ) -> None:
@@ -208,6 +210,7 @@ def test_a_listing_from_before_histories_gets_a_history(
     store.close()
 
 
+@pytest.mark.empty_database
 def test_a_listing_stored_by_an_older_worker_gets_its_history_when_it_is_seen(
     store_url: str, first_version: Callable[[str], None]
 ) -> None:
@@ -220,6 +223,7 @@ def test_a_listing_stored_by_an_older_worker_gets_its_history_when_it_is_seen(
     store.close()
 
 
+@pytest.mark.empty_database
 def test_a_migration_while_older_and_newer_workers_write_loses_nothing(
     store_url: str, first_version: Callable[[str], None], sql: Ask
 ) -> None:
@@ -260,6 +264,7 @@ def test_a_migration_while_older_and_newer_workers_write_loses_nothing(
     assert sql("SELECT count(*) FROM listings WHERE revision > 0 AND ref NOT IN (SELECT ref FROM events)") == [(0,)]
 
 
+@pytest.mark.empty_database
 def test_reading_does_not_migrate(store_url: str, sql: Ask) -> None:
     store = open_store(store_url)
     assert store.counts() == {}

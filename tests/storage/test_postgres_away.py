@@ -163,6 +163,7 @@ def test_an_error_about_an_invalid_address_does_not_contain_it(address: str) -> 
     assert not isinstance(caught.value, StoreAway)
 
 
+@pytest.mark.empty_database
 def test_a_migration_may_last_longer_than_a_statement(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema, "_steps", lambda: [(1, "SELECT pg_sleep(0.3)")])
     connection = psycopg2.connect(store_url, options="-c statement_timeout=100")

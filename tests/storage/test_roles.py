@@ -17,6 +17,8 @@ from realestate.storage.postgres import schema
 from realestate.storage.store import WHOLE
 from tests.storage.batches import PORTAL, batch, card, gone, later, page, pages, quarantined, record, types
 
+pytestmark = pytest.mark.empty_database
+
 ROLES = Path(__file__).parents[2] / "deploy/postgres/roles.sql"
 
 

@@ -22,6 +22,7 @@ from tests.storage.batches import PORTAL, all_events, batch, page, types
 from tests.storage.test_backup import everything
 
 #: kind -> the fixtures that give the addresses of two databases without any table.
+pytestmark = pytest.mark.empty_database
 KINDS = {"postgres": ("store_url", "second_store_url"), "mongodb": ("mongodb_url", "second_mongodb_url")}
 LAST = Path(__file__).with_name("last_version")
 POSTGRES_SCHEMA = 6

@@ -15,7 +15,7 @@ from realestate.demo.simulators import simulator_process
 from realestate.simulator.hostile_texts import HOSTILE_TEXTS
 from realestate.storage.postgres import PostgresStore
 from realestate.web.app import create_app
-from tests.conftest import empty_database
+from tests.conftest import migrated_database
 from tests.end_to_end.conftest import PYTHON, worker_environment
 from tests.web.pages.conftest import Opened
 from tests.web.server import serving
@@ -32,7 +32,7 @@ def crawled(
     """The address of a server with what was crawled, and the records that a perfect crawl stores."""
     folder: Path = tmp_path_factory.mktemp("hostile")
     with (
-        empty_database(services.store_url) as url,
+        migrated_database(services.store_url) as url,
         simulator_process(folder / "simulator.log", LISTINGS, 7, "--hostile-texts") as simulator,
     ):
         variables = {**worker_environment(services.redis_url, url, folder), "SIMULATOR_URL": simulator}

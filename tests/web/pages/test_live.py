@@ -12,7 +12,7 @@ from redis import Redis
 from realestate import embedded
 from realestate.storage.postgres import PostgresStore
 from realestate.web.app import create_app
-from tests.conftest import empty_database
+from tests.conftest import migrated_database
 from tests.web.pages.conftest import Opened
 from tests.web.pages.test_pages import AXE
 from tests.web.server import serving
@@ -43,12 +43,11 @@ def test_a_lost_connection_is_said_and_found_again(
 @pytest.fixture(scope="module")
 def empty(services: embedded.Services, redis_of_module: Redis) -> Iterator[str]:
     """The address of a server with an empty store."""
-    with empty_database(services.store_url) as url:
-        store = PostgresStore(url)
-        store.migrate()
-        store.close()
-        with serving(create_app(lambda: PostgresStore(url), services.redis_url)) as running:
-            yield running
+    with (
+        migrated_database(services.store_url) as url,
+        serving(create_app(lambda: PostgresStore(url), services.redis_url)) as running,
+    ):
+        yield running
 
 
 @pytest.mark.parametrize(

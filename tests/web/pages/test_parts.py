@@ -25,7 +25,7 @@ from realestate.web.pages.market import place_of
 from realestate.web.pages.overview import event_line
 from realestate.web.pages.quality import cells, quality_of
 from realestate.web.pages.web import Tiles
-from tests.conftest import empty_database
+from tests.conftest import migrated_database
 from tests.web.market import fill
 from tests.web.server import serving, wait_until
 from tests.web.states import ALERT_TEXT
@@ -126,9 +126,8 @@ def test_a_download_that_cannot_be_made_says_so(address: str) -> None:
 @pytest.fixture(scope="module")
 def without_weeks(services: embedded.Services) -> Iterator[str]:
     """The address of a server whose store has listings, and no week that is over."""
-    with empty_database(services.store_url) as url:
+    with migrated_database(services.store_url) as url:
         store = PostgresStore(url)
-        store.migrate()
         fill(store)
         store.close()
         with serving(create_app(lambda: PostgresStore(url), services.redis_url)) as running:
