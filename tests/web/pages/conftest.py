@@ -11,7 +11,7 @@ from redis import Redis
 from realestate import embedded
 from realestate.storage.postgres import PostgresStore
 from realestate.web.app import create_app
-from tests.conftest import empty_database
+from tests.conftest import migrated_database
 from tests.web.browser import chromium
 from tests.web.market import fill, fill_market
 from tests.web.server import serving
@@ -53,17 +53,17 @@ class Opened:
         ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Only for one file: its event loop runs in this thread until it is stopped, and tests of other files need theirs."""
     with chromium() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def filled_store(services: embedded.Services) -> Iterator[PostgresStore]:
-    with empty_database(services.store_url) as url:
+    with migrated_database(services.store_url) as url:
         store = PostgresStore(url)
-        store.migrate()
         fill(store)
         fill_market(store)
         fill_states(store)
