@@ -11,7 +11,9 @@ empty, the default), or it differs only as follows:
 - a missing country becomes the portal's own country: every listing has one;
 - a value that is marked as uncertain may differ: coordinates of a neighbourhood, if `geo_precision` is `approximate`; a
   value that is assumed, if `quality_flags` has it as `<field>_assumed`;
-- `sources` in `extra` names the place where a field was read: it may have fewer entries, or name the title;
+- `sources` in `extra` names the place where a field was read: it may have fewer entries, or name the title, or another
+  place where it was the title;
+- `quality_flags` may have `category_unknown`: the category was spoilt;
 - a value that the expectation lists under `also` is allowed: a second source has it, and a person has checked it.
 
 Everything else has to be the same or None, above all numbers: no mutation cuts a value in two (see tests/mutations.py),
@@ -48,6 +50,7 @@ _IDENTITY = ("portal", "ref", "url", "parser_version")
 _TEXTS = ("title", "description", "street", "city", "district", "region", "agency_name")
 _COLLECTIONS = ("photos", "features", "quality_flags")
 _TIMES = ("posted_at", "updated_at")
+CATEGORY_UNKNOWN = "category_unknown"
 #: Degrees; some five kilometres.
 NEAR = 0.05
 #: Fields that mean nothing without each other.
@@ -112,7 +115,7 @@ def is_right(name: str, was: Any, now: Any, body: bytes, also: Any) -> bool:
     if name in _TEXTS:
         return is_part(now.split(), (was or "").split()) or stands_in(now, body)
     if name in _COLLECTIONS:
-        return is_part(now, was)
+        return is_part([each for each in now if each != CATEGORY_UNKNOWN], was)
     if name in _TIMES:
         return was is not None and now[:10] == was[:10]
     if name == "extra":
@@ -126,7 +129,7 @@ def is_right(name: str, was: Any, now: Any, body: bytes, also: Any) -> bool:
 
 
 def is_source(now: dict[str, str], was: dict[str, str]) -> bool:
-    return all(source in (was.get(name), "title") for name, source in now.items())
+    return all(source in (was.get(name), "title") or was.get(name) == "title" for name, source in now.items())
 
 
 def is_part(now: list[str], was: list[str]) -> bool:
@@ -251,6 +254,9 @@ def test_a_spoilt_page_gives_no_wrong_value_and_what_is_missing_is_counted(
         ("extra", {"a": "1"}, {"b": "Elsewhere"}, False),
         ("extra", {"sources": {"city": "next", "price": "next"}}, {"sources": {"city": "next"}}, True),
         ("extra", {"sources": {"city": "next"}}, {"sources": {"city": "opengraph"}}, False),
+        ("extra", {"sources": {"city": "title"}}, {"sources": {"city": "opengraph"}}, True),
+        ("quality_flags", ["a"], ["category_unknown"], True),
+        ("quality_flags", ["a"], ["b"], False),
     ],
 )
 def test_the_rule(name: str, was: Any, now: Any, is_it: bool) -> None:

@@ -188,7 +188,7 @@ def test_a_crawl_is_not_replaced_by_a_smaller_one_that_was_stopped(
 
 def test_what_a_person_paused_stays_paused(laptop: dict[str, str], simulate: Simulate) -> None:
     simulated = simulate(60)
-    env = {**used_laptop, "SIMULATOR_URL": simulated.url}
+    env = {**laptop, "SIMULATOR_URL": simulated.url}
     nothing = run(env, "resume", "emlak")
     assert nothing.returncode == 2
     assert "nothing was crawled in" in nothing.stderr

@@ -55,7 +55,7 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Only for one file: its event loop runs in this thread until it is stopped, and tests of other files need theirs."""
+    """For one file: until it is stopped, its event loop runs in this thread, where other files start theirs."""
     with chromium() as running:
         yield running
 
