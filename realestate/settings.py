@@ -46,7 +46,7 @@ SIMULATOR_URL = http_url("SIMULATOR_URL")
 API_KEYS = variable("API_KEYS")
 #: Tiles below the map of the web app, with {z}, {x} and {y}. If unset, only the outlines of countries are drawn.
 MAP_TILES_URL = http_url("MAP_TILES_URL")
-#: What the source of the tiles wants to be said on the map.
+#: The attribution that the source of the tiles requires on the map.
 MAP_TILES_ATTRIBUTION = variable("MAP_TILES_ATTRIBUTION") or ""
 
 # --- the project -----------------------------------------------------------------------
@@ -346,7 +346,7 @@ API_RATE_LIMIT = form("API_RATE_LIMIT", r"[1-9][0-9]{0,8}/(second|minute|hour|da
 # --- monitoring and logs ---------------------------------------------------------------
 
 STATS_CLASS = "realestate.monitoring.stats.Stats"
-#: Who runs the fleet: where alerts and reports go (docs/monitoring.md).
+#: Addresses of the people who run the fleet: alerts and reports go there (docs/monitoring.md).
 NOTIFY_URLS = notify_urls()
 #: Where a worker serves /metrics, /healthz and /readyz. Workers on one machine take the next free ports. 0: nowhere.
 METRICS_PORT = int(number("METRICS_PORT", 0))

@@ -109,5 +109,5 @@ class Downloader(downloader.Downloader):
 
 def _checked(method: Any, result: object) -> Response | Request:
     if not isinstance(result, _PAGE_OR_REQUEST):
-        raise TypeError(f"{method} gave neither a response nor a request but {type(result)}")
+        raise TypeError(f"{method} returned neither a response nor a request but {type(result)}")
     return result

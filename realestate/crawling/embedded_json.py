@@ -125,12 +125,12 @@ class EmbeddedJsonSpider(PortalSpider):
         return self._at(result, self.price_path) is not None
 
     def status_of(self, ad: Any) -> Status | None:
-        """The status of an advert or of a result of a search; None if it is not shown. `delisted`: it is no more."""
+        """The status of an advert or of a search result; None if it is not shown. `delisted`: it no longer exists."""
         value = self._at(ad, self.status_path)
         return None if value is None else self.statuses.get(str(value), "active")
 
     def why_gone(self, ad: Any) -> str:
-        """How the page of an advert that is no more says so."""
+        """How the page of an advert that no longer exists says so."""
         return f"{self.status_path} is {self._at(ad, self.status_path)}"
 
     def seller_of(self, ad: Any) -> SellerType | None:

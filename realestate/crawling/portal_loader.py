@@ -1,6 +1,6 @@
 """Finds the portals: the files of `realestate.spiders`, and those of the user's own folder (PORTALS_FOLDER).
 
-This is the only place that knows where portals are. Scrapy uses it by the setting SPIDER_LOADER_CLASS, all other
+No other module knows where portals are. Scrapy uses it by the setting SPIDER_LOADER_CLASS, all other
 rooms by `scrapy.spiderloader.get_spider_loader`. A file of the user's folder is a module of `realestate.spiders`, so it
 looks like a file of the package; a file of the same name replaces the one of the package.
 

@@ -23,7 +23,7 @@ class Link:
     dated: datetime | None = None
     """The date by which the portal sorts."""
     is_promoted: bool = False
-    """Whether somebody paid for its place."""
+    """Whether it is a paid advert, shown out of order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Found:
     dated: datetime | None = None
     """The date by which the portal sorts."""
     is_promoted: bool = False
-    """Whether somebody paid for its place."""
+    """Whether it is a paid advert, shown out of order."""
     shows_others: bool = False
     """Whether its own page shows listings that no search shows, such as the flats of a project."""
     city: str | None = None

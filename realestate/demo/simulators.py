@@ -42,4 +42,4 @@ def _announced(process: Popen[bytes], log: Path) -> str:
         if found := re.search(r"SIMULATOR_URL=(\S+)", log.read_text("utf-8") if log.exists() else ""):
             return found[1]
         time.sleep(0.05)
-    raise OSError(f"the simulator did not start: {log.read_text('utf-8')[-500:] or 'it said nothing'}")
+    raise OSError(f"the simulator did not start: {log.read_text('utf-8')[-500:] or 'its log is empty'}")

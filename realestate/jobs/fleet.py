@@ -129,7 +129,7 @@ def look(server: "Redis", portal: str) -> State:
 
 
 def _conditions(healths: Sequence[bytes]) -> dict[str, int]:
-    """How many proxies are in each condition. What is no health is not counted."""
+    """How many proxies are in each condition. Values that are not the health of a proxy are not counted."""
     counts: Counter[str] = Counter()
     for value in healths:
         with suppress(msgspec.MsgspecError, RecursionError, ValueError):

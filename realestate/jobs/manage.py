@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JobConflict", "JobDesk", "NoSuchJobId", "Submitted"]
 
-#: Whoever cancels a job and gives no reason.
+#: The reason of a job that was cancelled without one.
 CANCELLED_BY_HAND = "cancelled"
 #: The beginning of an id is looked up among this many ids, the newest.
 MANY = 100_000

@@ -1,6 +1,6 @@
 """What somebody may order: a `JobOrder`, its JSON Schema, and the check of an order against its portal.
 
-`read_order` is the door: the command line, the timetable and the API all send what they got through it.
+All orders come through `read_order`: the command line, the timetable and the API all send what they got through it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -58,7 +58,7 @@ class Wanted:
 
 @dataclass(slots=True)
 class Scaler:
-    """Decides again and again. It remembers the last minutes, and when workers were last taken away."""
+    """Called again and again. It remembers the last minutes, and when workers were last taken away."""
 
     least: int = 1
     most: int = 64

@@ -31,6 +31,6 @@ def telegram_addresses(token: str, chats: str) -> list[str]:
 
 
 def shown(url: str) -> str:
-    """What may be shown of an address: everything else may be a secret."""
+    """The part of an address that may be shown: everything else may be a secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname}" if parts.scheme in ("http", "https") else f"{parts.scheme}://…"

@@ -51,7 +51,7 @@ def connect(settings: "BaseSettings", waiting: Waiting | None = None) -> AsyncRe
 
 
 def connect_to(url: str, waiting: Waiting | None = None) -> AsyncRedis:
-    """Return a client that is not connected yet. Its commands wait for Redis, for ever unless `waiting` says else."""
+    """Return a client that is not connected yet. Its commands wait for Redis without an end, or as `waiting` says."""
     at = parse_redis_url(url)
     if at.kind == "sentinel":
         watchers = sentinel.Sentinel(at.hosts, sentinel_kwargs=_sentinel_options(at))  # type: ignore[no-untyped-call]

@@ -19,7 +19,7 @@ class StoredOrder:
     """A submitted job. All times are those of the database."""
 
     job: str
-    """The job's id. With a key, it is made of the key: so the same key is one job, whoever submits it how often."""
+    """The job's id. With a key, it is made of the key, so that the same key is always the same job."""
     portal: str
     key: str | None
     """The name that the submitter gave it; None if none."""

@@ -23,7 +23,7 @@ Newest = Annotated[int, Query(ge=1, le=1000, description="At most this many, the
 
 
 def filter_of(text: str) -> Filter:
-    """The filter. Refuses one that is wrong with its sentence."""
+    """The filter. Refuses a wrong filter with the message of its error."""
     try:
         return parse_filter(text)
     except QueryError as error:

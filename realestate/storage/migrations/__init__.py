@@ -1,1 +1,1 @@
-"""The schema, one numbered SQL file a step, forward only."""
+"""The schema: one numbered SQL file for each step, forward only."""

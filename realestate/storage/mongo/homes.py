@@ -1,8 +1,8 @@
 """Homes and market figures in MongoDB.
 
-What a run changes is seen as one. Each document of homes has the first run that has it (`from`) and the first one that
-has it no more (`upto`). New documents are written beside the old ones; one document (`home_runs`) says which run
-readers see, and is changed last. A run that was interrupted is never seen, and is undone by the next one. Market
+Readers see all changes of a run at once. Each document of homes has the first run that has it (`from`) and the first
+one that no longer has it (`upto`). New documents are written beside the old ones; one document (`home_runs`) says which
+run readers see, and is changed last. A run that was interrupted is never seen, and is undone by the next one. Market
 figures are few: each run writes all of them again.
 """
 

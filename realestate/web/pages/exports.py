@@ -38,7 +38,7 @@ def streamed(ask: Ask, filter: Filter, format: FormatName) -> Iterator[bytes]:
         try:
             with os.fdopen(writing, "wb") as file:
                 ask(lambda store: _write(store, filter, format, file))
-        except Exception as error:  # raised again below; that the reader went away is one of these
+        except Exception as error:  # raised again below; one of these is that the reader has gone
             problems.append(error)
 
     thread = Thread(target=write, name="export", daemon=True)

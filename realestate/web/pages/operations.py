@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: What is listed at once; the rest by the commands.
+#: How many are listed on the page; the commands list all.
 JOBS = 25
 LETTERS = 50
 ENTRIES = 50

@@ -1,4 +1,4 @@
-"""What a page may load and do: the Content-Security-Policy. Nothing in it is `unsafe`, and nothing comes from elsewhere
+"""The Content-Security-Policy: what a page may load and do. Nothing in it is `unsafe`, and nothing comes from elsewhere
 but photos of one listing and the tiles that the operator configured."""
 
 import re
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 #: Whatever could end a directive or begin another is not an origin.
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9-]+\.)*[a-z0-9-]+(?::\d{1,5})?")
-#: A header has its limits: of a listing with photos on many hosts, the first are shown.
+#: The length of a header is limited: of a listing with photos on many hosts, only the first are shown.
 _MOST_ORIGINS = 8
 
 

@@ -1,4 +1,4 @@
-"""Sign-in of people: an API key is exchanged for a session cookie. Nothing is stored; a session ends with its key.
+"""Signing in: an API key is exchanged for a session cookie. Nothing is stored; a session ends with its key.
 
 A cookie is signed with the hash of the key it was made from: whoever removes a key from API_KEYS ends its sessions, and
 several servers with the same keys know the same sessions. Without keys everybody on this machine is signed in, and the
