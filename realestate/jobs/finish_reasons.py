@@ -32,9 +32,13 @@ def finish_reason_of(crawler: Crawler) -> str:
 
 
 def ended_well(crawler: Crawler) -> bool:
-    """Whether the crawl did its work, and all its feeds were written."""
-    has_lost_feed = any(name.startswith("feedexport/failed_count/") for name in _stats_of(crawler))
-    return finish_reason_of(crawler) in GOOD_FINISH_REASONS and not has_lost_feed
+    """Whether the crawl did its work: nothing was left unstored when it ended by itself, and all its feeds were
+    written. Whoever stops a worker while the database is away has not failed: the items are fetched again."""
+    stats = _stats_of(crawler)
+    reason = finish_reason_of(crawler)
+    has_lost_feed = any(name.startswith("feedexport/failed_count/") for name in stats)
+    could_not_store = "store/failed" in stats and reason != "shutdown"
+    return reason in GOOD_FINISH_REASONS and not has_lost_feed and not could_not_store
 
 
 def _stats_of(crawler: Crawler) -> dict[str, Any]:

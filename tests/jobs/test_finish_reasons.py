@@ -86,3 +86,18 @@ def test_a_crawl_that_failed_before_it_had_statistics_did_not_end_well() -> None
     crawler = Crawler(Spider)
     assert finish_reason_of(crawler) == "not started"
     assert not ended_well(crawler)
+
+
+@pytest.mark.parametrize(
+    ("stats", "is_good"),
+    [
+        ({"finish_reason": "closespider_timeout"}, True),
+        ({"finish_reason": "closespider_timeout", "store/failed": 1}, False),
+        ({"finish_reason": "shutdown", "store/failed": 1}, True),
+        ({"finish_reason": "finished", "feedexport/failed_count/FileFeedStorage": 1}, False),
+        ({"finish_reason": "closespider_errorcount"}, False),
+    ],
+)
+def test_a_crawl_that_could_not_store_or_export_has_failed(stats: dict[str, Any], is_good: bool) -> None:
+    crawler: Any = SimpleNamespace(stats=SimpleNamespace(get_stats=lambda: stats))
+    assert ended_well(crawler) is is_good
