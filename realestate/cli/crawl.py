@@ -47,6 +47,8 @@ CityOption = Annotated[
 ]
 
 
+#: The events of a listing with another price, also one that is now on request.
+NEW_PRICE = ("price_changed", "price_meaning_changed")
 #: The events of a listing that left the market.
 GONE = ("delisted", "sold", "rented")
 
@@ -209,7 +211,7 @@ def _crawl(order: "JobOrder", *, workers: int, show: "Callable[[Progress], None]
         kept=stored.listings,
         on_market=on_market,
         gone=gone,
-        price_changed=stored.events.get("price_changed", 0),
+        price_changed=sum(stored.events.get(type, 0) for type in NEW_PRICE),
         gone_now=sum(stored.events.get(type, 0) for type in GONE),
         returned=stored.events.get("relisted", 0),
         quarantined=stored.quarantined - stored_before.quarantined,

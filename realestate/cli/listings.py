@@ -107,10 +107,13 @@ def print_history(events: "Sequence[Event]", prices: "Sequence[PriceSeen]") -> N
 
 
 def print_events(found: "Sequence[Numbered]") -> None:
+    width = max((len(f"{each.event.portal}/{each.event.ref}") for each in found), default=0)
     for each in found:
         event = each.event
         listing = f"{event.portal}/{event.ref}"
-        print(f"{each.seq:>8}  {event.at:%Y-%m-%d %H:%M}  {listing:<18} {event.type:<22} {_details(event)}")
+        print(
+            f"{each.seq:>8}  {event.at:%Y-%m-%d %H:%M}  {listing:<{width}}  {event.type:<22}{_details(event)}".rstrip()
+        )
 
 
 def print_events_as_json(found: "Sequence[Numbered]") -> None:
@@ -127,7 +130,8 @@ def _details(event: "Event") -> str:
 
     match event.data:
         case {"old": int() | float() as old, "new": int() | float() as new, "percent": float() as percent}:
-            return f"{old:,} -> {new:,} ({percent:+.1f} %)"
+            currency = f" {event.data['currency']}" if event.data.get("currency") else ""
+            return f"{old:,} -> {new:,}{currency} ({percent:+.1f} %)"
         case {"old": dict() as old, "new": dict() as new}:
             return f"{_price(old)} -> {_price(new)}"
         case {"fields": dict() as fields}:
@@ -136,6 +140,8 @@ def _details(event: "Event") -> str:
             return ", ".join(fields)
         case {"price": _, "currency": _}:
             return _price(event.data)
+        case {"was": str() as was}:
+            return f"was {was}"
         case {"evidence": dict() as evidence}:
             return str(evidence.get("detail") or evidence.get("kind") or "")
         case data:

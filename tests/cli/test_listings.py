@@ -2,7 +2,7 @@
 
 import json
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -32,7 +32,7 @@ def event(type: Any, data: dict[str, Any]) -> Event:
         (event("listed", ON_REQUEST), "on request"),
         (
             event("price_changed", {"old": 1000, "new": 900.5, "currency": "AZN", "percent": -9.95}),
-            "1,000 -> 900.5 (-9.9",
+            "1,000 -> 900.5 AZN (-9.9",
         ),
         (event("price_meaning_changed", {"old": MONTHLY, "new": ON_REQUEST}), "305 AZN a month -> on request"),
         (event("updated", {"fields": ["photos", "title"]}), "photos, title"),
@@ -40,7 +40,7 @@ def event(type: Any, data: dict[str, Any]) -> Event:
         (event("updated", {"fields": {"title": [None, "New"], "photos": [[], ["x"]]}}), "title - -> New, photos"),
         (event("updated", {"fields": {"description": ["Sunny. " * 9, None]}}), "description"),
         (event("delisted", {"evidence": {"evidence": "404", "detail": "status 404"}}), "status 404"),
-        (event("relisted", {"was": "sold"}), '{"was":"sold"}'),
+        (event("relisted", {"was": "sold"}), "was sold"),
     ],
     ids=lambda value: value.type if isinstance(value, Event) else "",
 )
@@ -51,6 +51,14 @@ def test_each_event_is_printed_on_one_readable_line(
     (line,) = capsys.readouterr().out.splitlines()
     assert line.split()[:4] == ["7", "2026-09-01", "12:30", "emlak/840001"]
     assert words in line
+
+
+def test_the_columns_of_events_are_aligned_whatever_the_length_of_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    long = replace(event("sold", {}), portal="property24", ref="116001177")
+    print_events([Numbered(7, event("delisted", {"evidence": {"kind": "404"}})), Numbered(8, long)])
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.index("delisted") == second.index("sold")
+    assert "property24/116001177  sold" in second
 
 
 def test_events_as_json_are_one_object_per_line(capsys: pytest.CaptureFixture[str]) -> None:
