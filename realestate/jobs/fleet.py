@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -84,7 +84,7 @@ class WorkerProcess:
 
     @property
     def last_page_at(self) -> datetime | None:
-        return datetime.fromtimestamp(self.active_at, UTC) if self.active_at else None
+        return stored.moment(self.active_at) if self.active_at else None
 
 
 def worker_processes(states: Iterable[State]) -> dict[str, WorkerProcess]:

@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
 
-from realestate.queue import keys
+from realestate.queue import keys, stored
 from realestate.queue.credentials import MASK, without_credentials
 from realestate.queue.request_queue import RequestQueue
 from realestate.queue.seed_source import PUSH_ONCE, PUSHED_KEEP_MS
@@ -80,7 +80,7 @@ class DeadLetters:
         text: Any = await self.server.hget(keys.dead_letters(self.portal), id)
         if at is None or text is None:
             return None
-        return DeadLetter(id, datetime.fromtimestamp(at / 1000, UTC), _details(text))
+        return DeadLetter(id, stored.moment(at / 1000), _details(text))
 
     async def replay(self, ids: Sequence[bytes], per_second: float) -> int:
         """Put them into the queue again, `per_second` each second. A refused seed becomes a seed again."""
@@ -106,19 +106,20 @@ class DeadLetters:
             values: Any = await self.server.hmget(keys.dead_letters(self.portal), [id for id, _ in page])
             for (id, at), text in zip(page, values, strict=True):
                 if text is not None:
-                    yield DeadLetter(id, datetime.fromtimestamp(at / 1000, UTC), _details(text))
+                    yield DeadLetter(id, stored.moment(at / 1000), _details(text))
             begin += step
 
     async def _seed(self, id: bytes) -> dict[str, Any] | None:
         """The fields of the dead letter of a seed; None if it is of a request, or had a password: that is not kept."""
         text: Any = await self.server.hget(keys.dead_letters(self.portal), id)
         fields: dict[str, Any] = _details(text) if text else {}
-        is_whole_seed = fields.get("reason") == "seed" and MASK not in (fields.get("seed") or MASK)
+        seed = fields.get("seed")
+        is_whole_seed = fields.get("reason") == "seed" and isinstance(seed, str) and bool(seed) and MASK not in seed
         return fields if is_whole_seed else None
 
     async def _push_seed(self, fields: dict[str, Any], id: bytes) -> None:
         """Push the seed again to the key that it came from."""
-        key = fields.get("seeds_key") or keys.start_urls(self.portal)
+        key = str(fields.get("seeds_key") or keys.start_urls(self.portal))
         if fields.get("seeds_kind") == "set":
             await self.server.sadd(key, fields["seed"])
         elif fields.get("seeds_kind") == "zset":

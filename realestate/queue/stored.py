@@ -1,5 +1,6 @@
 """Texts and numbers as they are stored in Redis. Somebody else may write there: reading one never raises an error."""
 
+from datetime import UTC, datetime
 from math import isfinite
 
 #: Larger numbers are nobody's: they could not be counted exactly.
@@ -23,3 +24,11 @@ def number(value: bytes | str | float | None, default: float = 0.0) -> float:
 def count(value: bytes | str | float | None) -> int:
     """The whole number; 0 if there is none."""
     return int(number(value))
+
+
+def moment(seconds: float) -> datetime:
+    """The time that many seconds after 1970; 1970 itself if there is no such time."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, UTC)

@@ -15,6 +15,7 @@ from realestate.jobs.fleet import job_progress, look
 from realestate.queue import keys, stored
 from realestate.queue.codec import MalformedRequest, decode
 from realestate.queue.connection import connect_to
+from realestate.queue.dead_letters import DeadLetters
 from realestate.queue.open_jobs import OpenJobs
 from realestate.queue.proxy_health import ProxyRef
 from realestate.queue.request_ids import identify
@@ -218,6 +219,25 @@ def test_the_seeds_of_a_dead_worker_that_are_no_list_are_set_aside(redis_url: st
     (sentence,) = asyncio.run(act())
     assert "is a string, not a list" in sentence
     assert not server.exists(keys.dead_workers("p"))
+
+
+def test_dead_letters_that_somebody_else_wrote_are_listed_and_replayed(run: Callable[..., Any], server: Redis) -> None:
+    letters: dict[bytes, Any] = {
+        b"endless": {"reason": "seed", "seed": 5, "seeds_key": [1], "at": "x"},
+        b"before": {"reason": 5, "job": {}, "url": [1]},
+        b"\xff": "{",
+    }
+    times = dict(zip(letters, (float("inf"), -1e18, 1e300), strict=True))
+
+    async def act(queue: RequestQueue) -> tuple[int, int]:
+        server.hset(keys.dead_letters("p"), mapping={id: json.dumps(each) for id, each in letters.items()})  # type: ignore[misc]
+        server.zadd(keys.dead_letter_times("p"), times)  # type: ignore[arg-type]
+        dead_letters = DeadLetters(queue)
+        found = [each for each in await dead_letters.newest(10) if not each.matches("http", "j")]
+        assert [await dead_letters.one(each.id) for each in found] == found
+        return len(found), await dead_letters.replay([each.id for each in found], 1.0)
+
+    assert run(act) == (3, 0), "none of them has a request"
 
 
 def test_a_counter_without_a_number_begins_again_above_all_that_it_can_have_had(

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from realestate.jobs.fleet import State, WorkerProcess, look, worker_processes
 from realestate.jobs.work import all_portals, portals
+from realestate.queue import stored
 from realestate.queue.credentials import without_credentials
 from realestate.queue.redis_client import REDIS_ERRORS
 from realestate.storage.event_counts import Changes
@@ -41,7 +42,7 @@ class Portal:
     @property
     def active_at(self) -> datetime | None:
         at = self.state.active_at if self.state else 0.0
-        return datetime.fromtimestamp(at, UTC) if at else None
+        return stored.moment(at) if at else None
 
 
 @dataclass(frozen=True, slots=True)
