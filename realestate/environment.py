@@ -205,10 +205,11 @@ def store_url() -> str | None:
     """STORE_URL, or the URL made from the variables that the images of PostgreSQL and MongoDB use."""
     if url := variable("STORE_URL"):
         return url
-    if host := variable("POSTGRES_HOST"):
-        return _postgres_url(host)
+    # A whole address counts more than parts: in docker-compose.yaml, POSTGRES_HOST has a default.
     if uri := variable("MONGODB_URI"):
         return _mongodb_url(uri, variable("DATABASE_NAME"))
+    if host := variable("POSTGRES_HOST"):
+        return _postgres_url(host)
     return None
 
 

@@ -29,20 +29,6 @@ DEMO = sorted(name for name, service in SERVICES.items() if "demo" in service.ge
 #: Read by the shell, Python and pip, not by us.
 NOT_OURS = re.compile(r"PATH|PYTHON\w+|PIP_\w+")
 SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY")
-#: What the compose file itself decides: where its Redis and its database are. `REDIS_URL` and `STORE_URL` name others.
-FIXED = {
-    "REDIS_HOST",
-    "REDIS_PORT",
-    "REDIS_DB",
-    "REDIS_USERNAME",
-    "POSTGRES_HOST",
-    "POSTGRES_PORT",
-    "POSTGRES_DB",
-    "POSTGRES_USER",
-    "REALESTATE_HOME",
-}
-
-
 #: The value that is used if the variable is not set.
 DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
 
@@ -132,10 +118,20 @@ def test_every_variable_of_our_services_is_read(name: str) -> None:
 def test_every_setting_can_be_given_through_the_env_file(name: str) -> None:
     """A new variable needs a line in `x-settings` of docker-compose.yaml and one in docker/example.env."""
     environment = SERVICES[name]["environment"]
-    assert sorted(variables_read() - set(environment) - FIXED) == []
+    needed = variables_read() | {f"{secret}_FILE" for secret in SECRETS}
+    assert sorted(needed - set(environment)) == []
     passed = {each for each, value in environment.items() if value is None}
     assert passed <= set(_example_variables())
-    assert {each for each in variables_read() - passed - FIXED if f"${{{each}" not in str(environment[each])} == set()
+    assert {each for each in needed - passed if f"${{{each}" not in str(environment[each])} == set()
+    assert needed <= set(_example_variables())
+
+
+def test_no_role_loses_a_variable_of_the_env_file() -> None:
+    fleet = SERVICES["worker"]["environment"]
+    for name in ("timetable", "watch", "searches", "web", "exporter"):
+        other = SERVICES[name]["environment"]
+        assert set(other) == set(fleet)
+        assert {each for each in fleet if fleet[each] != other[each]} == {"REDIS_USERNAME", "REDIS_PASSWORD"}
 
 
 def test_every_variable_of_the_image_is_read() -> None:
@@ -225,6 +221,11 @@ def test_the_number_of_workers_can_be_changed_and_kept(name: str, number: str) -
     assert SERVICES[name]["scale"] == f"${{{number}}}"
 
 
+def test_the_web_app_is_started_only_if_there_is_a_key() -> None:
+    """Without one it would end at once, and be started again for ever."""
+    assert SERVICES["web"]["scale"] == "0${API_KEYS:+1}"
+
+
 def test_the_other_name_of_the_workers_is_the_same_service() -> None:
     assert {**SERVICES["scraper"], "scale": ""} == {**SERVICES["worker"], "scale": ""}
 
@@ -266,7 +267,7 @@ def test_the_queue_and_the_listings_are_in_volumes() -> None:
 def test_raw_pages_are_in_a_volume_that_all_workers_share() -> None:
     for name in ("worker", "scraper"):
         assert SERVICES[name]["volumes"][0] == "data:/data"
-        assert SERVICES[name]["environment"]["REALESTATE_HOME"] == "/data"
+        assert SERVICES[name]["environment"]["REALESTATE_HOME"] == "${REALESTATE_HOME:-/data}"
     assert "VOLUME /data" in (ROOT / "docker" / "Dockerfile").read_text("utf-8")
     assert "REALESTATE_HOME=/data" in _said("ENV")[-1]
 
@@ -315,11 +316,12 @@ def test_every_role_has_its_own_health_check(name: str, role: str) -> None:
 
 def test_each_role_has_its_user_in_redis() -> None:
     users = re.findall(r"^user (\w+) ", (ROOT / "docker" / "redis" / "users.acl").read_text("utf-8"), re.MULTILINE)
-    used = {SERVICES[name]["environment"]["REDIS_USERNAME"] for name in ROLES}
+    user_of = {name: re.findall(r"\w+", SERVICES[name]["environment"]["REDIS_USERNAME"])[-1] for name in ROLES}
+    used = set(user_of.values())
     assert used == {*users} - {"default"}
     for user in used:
         named = f"${{REDIS_{user.upper()}_PASSWORD:-${{REDIS_PASSWORD:-}}}}"
-        services = [name for name in ROLES if SERVICES[name]["environment"]["REDIS_USERNAME"] == user]
+        services = [name for name in ROLES if user_of[name] == user]
         assert {SERVICES[name]["environment"]["REDIS_PASSWORD"] for name in services} == {named}
         assert f"REDIS_{user.upper()}_PASSWORD" in SERVICES["redis"]["environment"]
 
@@ -417,7 +419,8 @@ def test_the_demo_shares_no_data_with_the_fleet() -> None:
     fleet = SERVICES["worker"]["environment"]
     demo = SERVICES["demo-worker"]["environment"]
     assert demo == SERVICES["demo"]["environment"]
-    assert (fleet["REDIS_HOST"], "REDIS_DB" in fleet) == (demo["REDIS_HOST"], False)
+    assert fleet["REDIS_HOST"] == f"${{REDIS_HOST:-{demo['REDIS_HOST']}}}"
+    assert (fleet["REDIS_DB"], demo["REDIS_DB"]) == (None, "1")
     assert demo["REDIS_DB"] == "1"
     assert SERVICES["demo-worker"]["volumes"] == ["demo:/data"]
     assert fleet["POSTGRES_DB"] == SERVICES["postgres"]["environment"]["POSTGRES_DB"]

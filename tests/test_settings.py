@@ -102,6 +102,7 @@ def test_the_embedded_services_are_used_only_without_any_address() -> None:
             "STORE_URL",
             "mongodb://u:p@h/d?w=1&authSource=y",
         ),
+        ({"MONGODB_URI": "mongodb://h:1/d", "POSTGRES_HOST": "postgres"}, "STORE_URL", "mongodb://h:1/d"),
         ({"SIMULATOR_URL": "http://127.0.0.1:8800"}, "RATE_LIMIT", 0.0),
         ({"SIMULATOR_URL": "http://127.0.0.1:8800", "RATE_LIMIT": "2.5"}, "RATE_LIMIT", 2.5),
         ({"LOG_LEVEL": "DEBUG"}, "LOG_LEVEL", "DEBUG"),

@@ -111,4 +111,5 @@ def _engine(folder: Path, mirror: str, *, quick: bool) -> Iterator[Engine]:
         yield engine
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

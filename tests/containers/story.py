@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
+from realestate.environment import SECRETS
 from realestate.web.keys import new_key
 from tests.containers.commands import CheckFailed, expect, run, say, until
 from tests.containers.engine import Engine
@@ -46,15 +47,16 @@ FAST: Mapping[str, str] = {}
 ROLES = ("worker", "timetable", "watch", "searches", "web")
 PORTALS = ("bina", "emlak", "immoweb", "lalafo", "tap")
 EXAMPLE = re.compile(r"#?[A-Z_]+=")
-PORTS = frozenset({"REDIS_PORT", "WEB_PORT", "METRICS_PORT"})
-#: What docker-compose.yaml reads itself: passwords of other services, sizes, files, and where its servers are.
+PORTS = frozenset({"REDIS_PORT", "METRICS_PORT"})
+#: A worker gets the path of a secret's file inside its container.
+SECRET_FILES = frozenset(f"{name}_FILE" for name in SECRETS)
+#: What docker-compose.yaml reads itself: passwords of other services, sizes and files.
 NOT_FOR_WORKERS = frozenset(
     {
         *(f"REDIS_{role}_PASSWORD" for role in ("TIMETABLE", "WEB", "EXPORTER", "WORKER")),
-        *(f"{name}_PASSWORD_FILE" for name in ("POSTGRES", "REDIS")),
         *(f"{name}_MEMORY" for name in ("WORKER", "REDIS", "POSTGRES", "MONGO")),
-        *("WORKERS", "SCRAPERS", "DEMO_WORKERS", "DEMO_LISTINGS", "REDIS_PORT", "WEB_PORT", "CONFIG_FOLDER"),
-        *("CONTACTS_KEYS_FILE", "MONGO_PASSWORD", "ALERTMANAGER_CONFIG", "COMPOSE_PROJECT_NAME", "REDIS_PASSWORD"),
+        *("WORKERS", "SCRAPERS", "DEMO_WORKERS", "DEMO_LISTINGS", "WEB_PORT", "CONFIG_FOLDER"),
+        *("MONGO_PASSWORD", "ALERTMANAGER_CONFIG", "COMPOSE_PROJECT_NAME"),
     }
 )
 #: Prints one line of JSON per portal: what the store has, compared with the truth.
@@ -111,7 +113,7 @@ class Story:
         """Run a command of docs/deployment.md, and compare what it prints with what the guide says."""
         expected = dict(shown())[command]
         words = [replaced.get(word.strip("<>"), word) for word in shlex.split(command)[2:]]
-        if words[0] == "exec":
+        if words[0] in ("exec", "run"):
             words.insert(1, "-T")
         printed = self.compose(*words, timeout=timeout)
         lines = [line.rstrip() for line in printed.splitlines() if line.strip()]
@@ -184,6 +186,7 @@ class Story:
         """The fleet of three, its seeds by both ways, and the commands of the README."""
         self._passes_every_variable()
         self.write_env({**FLEET, **SLOW})
+        self.guide("docker compose run --rm --no-deps web realestate serve --new-key NAME")
         self.compose("up", "-d", "--scale", "worker=3", timeout=300)
         simulator = self.containers("simulator")[0]["ID"]
         self.engine.docker("network", "connect", "--alias", "simulator", f"{PROJECT}_outside", simulator)
@@ -268,10 +271,12 @@ class Story:
         """Every variable of the example, with a value in .env, is in the environment of a worker."""
         lines = (self.folder / "docker" / "example.env").read_text("utf-8").splitlines()
         names = {line.removeprefix("#").partition("=")[0] for line in lines if EXAMPLE.match(line)} - NOT_FOR_WORKERS
-        self.write_env({name: f"value-of-{name}" for name in names - PORTS} | dict.fromkeys(PORTS & names, "1234"))
+        values = {name: "1234" if name in PORTS else f"value-of-{name}" for name in names}
+        self.write_env(values)
         services = json.loads(self.compose("config", "--format", "json"))["services"]
         given = services["worker"]["environment"]
-        lost = sorted(name for name in names if given.get(name) not in (f"value-of-{name}", "1234"))
+        secrets = {name: f"/run/secrets/{name.removesuffix('_FILE').lower()}" for name in names if name in SECRET_FILES}
+        lost = sorted(name for name in names if given.get(name) != {**values, **secrets}[name])
         expect(not lost, f"each of {len(names)} variables of .env reaches the workers {lost or ''}".strip())
 
     def _health(self) -> str:

@@ -78,6 +78,9 @@ def check_compose(words: list[str]) -> None:
             check_ours(rest[rest.index("realestate") + 1 :])
     elif verb in ("up", "logs", "stop", "start"):
         assert set(named) <= set(SERVICES), named
+    elif verb == "run":
+        assert named[0] in SERVICES
+        check_ours(rest[rest.index("realestate") + 1 :])
     else:
         assert verb in ("build", "ps", "down")
 
