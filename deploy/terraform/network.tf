@@ -6,7 +6,12 @@ locals {
   reaches_redis    = toset(["worker", "timetable", "watch", "searches", "web", "exporter"])
   reaches_database = local.components
   # By HTTP: the portals, receivers of messages, and services of AWS (secrets, logs, buckets).
-  http_ports = { worker = [80, 443] }
+  http_ports = {
+    worker    = var.worker_ports
+    watch     = var.message_ports
+    searches  = var.message_ports
+    timetable = var.message_ports
+  }
 }
 
 resource "aws_security_group" "component" {

@@ -51,7 +51,8 @@ locals {
         interval    = 60
         timeout     = 45
         startPeriod = 60
-        retries     = 3
+        # ECS replaces a task that is not healthy. That helps nobody while Redis or the database is away for some minutes.
+        retries = 10
       } : null
       logConfiguration = {
         logDriver = "awslogs"

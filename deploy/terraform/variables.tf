@@ -84,8 +84,20 @@ variable "worker_size" {
   default     = { cpu = 1024, memory = 2048 }
 }
 
+variable "worker_ports" {
+  description = "The ports that workers may connect to: those of the portals, and of proxies if they have others."
+  type        = set(number)
+  default     = [80, 443]
+}
+
+variable "message_ports" {
+  description = "The ports that messages are sent to: 443, and 465 or 587 if NOTIFY_URLS has mail addresses."
+  type        = set(number)
+  default     = [443]
+}
+
 variable "redis_node_type" {
-  description = "Room for the queue: about 1 kB for each waiting request."
+  description = "Room for the queue: about 0.5 kB for each waiting request."
   type        = string
   default     = "cache.t4g.medium"
 }

@@ -42,10 +42,20 @@ def connected(home: Path | None = None) -> Iterator[Addresses]:
 
 
 @contextmanager
+def store_address() -> Iterator[str]:
+    """The URL of the store. Starts the embedded one if it is needed; whether there is a Redis does not matter."""
+    if settings.STORE_URL:
+        yield settings.STORE_URL
+        return
+    with embedded.services(settings.REALESTATE_HOME) as own:
+        yield own.store_url
+
+
+@contextmanager
 def opened_store() -> Iterator[FullStore]:
     """The store, with its schema up to date. Starts the embedded one if it is needed."""
-    with connected() as addresses:
-        store = open_store(addresses.store_url)
+    with store_address() as url:
+        store = open_store(url)
         try:
             store.migrate()
             yield store

@@ -186,10 +186,10 @@ def upkeep(json: JsonFlag = False) -> None:
 def migrate(json: JsonFlag = False) -> None:
     """Bring the tables up to date. Other roles then need only to read and write rows."""
     from realestate.cli import terminal
-    from realestate.cli.connections import connected
+    from realestate.cli.connections import store_address
     from realestate.storage import open_store
 
-    with connected() as addresses, closing(open_store(addresses.store_url)) as store:
+    with store_address() as url, closing(open_store(url)) as store:
         before = store.schema_version()
         store.migrate()
         after = store.schema_version()

@@ -1,5 +1,8 @@
 """The roles of deploy/postgres/roles.sql: the migrator makes the tables, the writer works, the reader only reads."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -34,6 +37,17 @@ def login_as(sql: Sql, store_url: str) -> Iterator[Callable[[str], str]]:
         sql(f"DROP OWNED BY realestate_{role} CASCADE")
     for login in logins.values():
         sql(f"DROP ROLE {login}")
+
+
+def test_the_migrator_needs_no_redis(store_url: str, tmp_path: Path) -> None:
+    """In Kubernetes and on AWS, `migrate` gets the address of the database and nothing else."""
+    home = tmp_path / "home"
+    env = {name: value for name, value in os.environ.items() if not name.startswith("REDIS")}
+    env |= {"STORE_URL": store_url, "REALESTATE_HOME": str(home)}
+    command = [sys.executable, "-m", "realestate", "migrate"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not home.exists(), "no server was started for it"
 
 
 @contextmanager

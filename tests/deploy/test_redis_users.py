@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -122,6 +123,35 @@ def test_the_pages_need_no_more_than_web_may_do(login_as: LoginAs, store: Postgr
 
     asyncio.run(act())
     assert refusals(login_as("default")) == []
+
+
+def test_the_rate_limit_of_a_key_holds_after_its_first_window(
+    login_as: LoginAs, store: PostgresStore, store_url: str
+) -> None:
+    """Then the count of one window becomes that of the one before. If Redis refused that, there would be no limit."""
+    key, entry = new_key("test", "read")
+    app = create_app(lambda: open_store(store_url), login_as("web"), api_keys=read_keys(entry), rate_limit="100/second")
+    with TestClient(app, headers={"authorization": f"Bearer {key}"}) as client:
+        for _ in range(3):
+            assert client.get("/api/v1/portals").status_code == 200
+            time.sleep(1.1)
+    assert refusals(login_as("default")) == []
+
+
+def test_no_role_may_use_a_command_that_nobody_uses() -> None:
+    """Not the exporter: other programs log in as it too."""
+    lua = "".join(path.read_text("utf-8") for path in (ROOT / "realestate").rglob("*.lua"))
+    python = "".join(path.read_text("utf-8") for path in (ROOT / "realestate").rglob("*.py"))
+    # A short script may be in a Python file.
+    used = {name.lower() for name in re.findall(r"redis\.p?call\(\s*['\"](\w+)", lua + python)}
+    used |= {name.removesuffix("_iter") for name in re.findall(r"\.(\w+)\(", python)}
+    # Logins, transactions and scripts as the client sends them; `zrange` backwards is ZREVRANGE.
+    of_client = {"auth", "hello", "client|setname", "select", "multi", "exec", "discard", "evalsha", "script|load"}
+    of_client |= {"zrevrange"}
+    of_rate_limit = {"pttl", "rename"}
+    for role, commands in re.findall(r"^user (worker|timetable|web) .* -@all (.*)$", USERS, re.MULTILINE):
+        granted = {word.removeprefix("+") for word in commands.split()}
+        assert granted - used - of_client - (of_rate_limit if role == "web" else set()) == set(), role
 
 
 def test_the_watch_and_the_exporter_only_read(login_as: LoginAs, store: PostgresStore, store_url: str) -> None:

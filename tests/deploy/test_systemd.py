@@ -12,6 +12,7 @@ from realestate import settings
 from realestate.cli import app
 from realestate.cli.role_health import Role
 from realestate.environment import SECRETS
+from tests.deploy.guide import GUIDE
 from tests.deploy.tools import program, skipped_without_tool
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
@@ -89,6 +90,17 @@ def test_secrets_are_credentials() -> None:
         named = dict(re.findall(r"^Environment=(\w+)_FILE=%d/([\w-]+)$", text, re.MULTILINE))
         assert set(named) <= SECRETS
         assert set(named.values()) == set(re.findall(r"^LoadCredential=([\w-]+):", text, re.MULTILINE))
+
+
+def test_the_guide_makes_the_files_that_the_units_read() -> None:
+    """Credentials for root only; the user of the units reads the rest, so it must be able to enter the folder."""
+    made = re.findall(r"install -m (\d+) (\S+) /etc/realestate/([\w-]*)", GUIDE)
+    modes = {name or source.rpartition("/")[2]: mode for mode, source, name in made}
+    read = "".join(path.read_text("utf-8") for path in (COMMON, *SERVICES))
+    credentials = set(re.findall(r"^LoadCredential=[\w-]+:/etc/realestate/(\S+)$", read, re.MULTILINE))
+    files = set(re.findall(r"^ExecStart=.* /etc/realestate/(\S+)$", read, re.MULTILINE))
+    assert modes == {**dict.fromkeys(credentials, "600"), **dict.fromkeys(files, "644")}
+    assert "install -d -m 755 /etc/realestate" in GUIDE
 
 
 def test_one_server_has_every_role() -> None:
