@@ -17,6 +17,7 @@ from realestate.cli.role_health import Role
 from realestate.demo.crawl import SHOWN
 from realestate.environment import SECRETS
 from realestate.jobs.work import portals
+from realestate.old_names import RENAMED_SETTINGS
 from tests.variables import variables_read
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +29,8 @@ MONITORING = sorted(name for name, service in SERVICES.items() if "monitoring" i
 DEMO = sorted(name for name, service in SERVICES.items() if "demo" in service.get("profiles", ()))
 #: Read by the shell, Python and pip, not by us.
 NOT_OURS = re.compile(r"PATH|PYTHON\w+|PIP_\w+")
+#: Variables under their names of version 0.1. An .env that has them works as before.
+OLD_NAMES = {old for old, new in RENAMED_SETTINGS.items() if new in variables_read()}
 SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY")
 #: The value that is used if the variable is not set.
 DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
@@ -106,7 +109,8 @@ def test_settings_read_the_variables_we_look_for() -> None:
 
 
 def _is_read(name: str) -> bool:
-    return name in variables_read() or name.removesuffix("_FILE") in SECRETS or name.startswith("AWS_")
+    known = variables_read() | OLD_NAMES
+    return name in known or name.removesuffix("_FILE") in SECRETS or name.startswith("AWS_")
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -119,9 +123,9 @@ def test_every_setting_can_be_given_through_the_env_file(name: str) -> None:
     """A new variable needs a line in `x-settings` of docker-compose.yaml and one in docker/example.env."""
     environment = SERVICES[name]["environment"]
     needed = variables_read() | {f"{secret}_FILE" for secret in SECRETS}
-    assert sorted(needed - set(environment)) == []
+    assert sorted((needed | OLD_NAMES) - set(environment)) == []
     passed = {each for each, value in environment.items() if value is None}
-    assert passed <= set(_example_variables())
+    assert passed - OLD_NAMES <= set(_example_variables())
     assert {each for each in needed - passed if f"${{{each}" not in str(environment[each])} == set()
     assert needed <= set(_example_variables())
 
@@ -141,7 +145,7 @@ def test_every_variable_of_the_image_is_read() -> None:
 
 def test_the_example_has_every_variable_of_the_compose_file_and_no_other() -> None:
     passed = {each for each, value in SERVICES["worker"]["environment"].items() if value is None}
-    assert set(_example_variables()) == set(re.findall(r"(?<!\$)\$\{(\w+)", COMPOSE_TEXT)) | passed
+    assert set(_example_variables()) == set(re.findall(r"(?<!\$)\$\{(\w+)", COMPOSE_TEXT)) | passed - OLD_NAMES
 
 
 def test_no_secret_has_a_default() -> None:
