@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from realestate.monitoring.channels import Channels
 from realestate.monitoring.delivery import notify_operators
 from realestate.monitoring.fleet_metrics import Samples
-from realestate.storage.event_counts import EVENT_GROUPS
+from realestate.storage.event_counts import EVENT_GROUPS, counts_of
 from realestate.storage.orders import StoredOrder
 from realestate.storage.outbox import OutboxStore
 from realestate.storage.states import State, StateStore
@@ -17,12 +17,17 @@ from realestate.storage.store import Job, JobKey, Store
 
 #: The hour (UTC) after which the daily report is sent.
 HOUR = 6
+_EVER = datetime(2000, 1, 1, tzinfo=UTC)
 _DAY = "report:day"
 _JOBS = "report:jobs"
 #: What a report calls the groups of events.
 _SHOWN = {"new": "new", "back": "back", "price": "price changed", "updated": "updated", "gone": "gone"}
-#: At most this many jobs are looked at, the newest.
-_ORDERS = 10_000
+#: At most this many jobs are reported at once, the newest.
+_AT_ONCE = 1_000
+#: What ended at a time may be seen so much later: the transaction takes that long.
+_LATEST_COMMIT = timedelta(minutes=5)
+#: A day has at most this many jobs.
+_ORDERS = 100_000
 
 
 @runtime_checkable
@@ -32,33 +37,36 @@ class ReportStore(Store, OutboxStore, StateStore, Protocol):
 
 def report_jobs(store: ReportStore, channels: Channels, now: datetime) -> int:
     """Report each job that has ended since the last call, once. Jobs from before the first call are not reported."""
-    state = store.change_state(_JOBS, lambda old: old or {"since": now.isoformat(), "after": store.last_event()})
+    state = store.change_state(_JOBS, lambda old: old or {"since": now.isoformat()})
     assert state is not None
     since = datetime.fromisoformat(state["since"])
-    concluded = [job for job in store.jobs(limit=100) if job.concluded_at is not None]
-    ended = [job for job in concluded if job.concluded_at is not None and job.concluded_at > since]
-    sent = 0
-    if ended:
-        counts = store.event_counts(state["after"])
-        for job in ended:
-            sent += _report_job(store, channels, job, counts.get(JobKey(job.portal, job.job), {}))
-    # A job that failed or was cancelled before it was concluded.
-    known = {(job.portal, job.job) for job in concluded}
-    for order in store.orders(limit=100):
-        is_ended = order.ended_at is not None and order.ended_at > since
-        if is_ended and (order.portal, order.job) not in known:
-            sent += _enqueue(
-                store,
-                channels,
-                order.portal,
-                order.job,
-                f"{order.portal}: job {order.job[:12]} {_ENDED[order.outcome or 'finished']}",
-                order.reason or "no reason is known",
-            )
+    before = set(state.get("reported", ()))
+    concluded = {_name(job): job for job in store.jobs(limit=_AT_ONCE, concluded_after=since)}
+    # Some failed or were cancelled before they were concluded.
+    ended = {_name(order): order for order in store.orders(limit=_AT_ONCE, ended_after=since)}
+    unopened = {name: each for name, each in ended.items() if name not in concluded and each.outcome != "finished"}
+    times = {name: job.concluded_at for name, job in concluded.items()}
+    times |= {name: order.ended_at for name, order in unopened.items()}
+    if times.keys() <= before:
+        return 0
+    fresh = [job for name, job in concluded.items() if name not in before]
+    counts = counts_of(store, fresh)
+    sent = sum(_report_job(store, channels, job, counts[JobKey(job.portal, job.job)]) for job in fresh)
+    sent += sum(_report_unopened(store, channels, order) for name, order in unopened.items() if name not in before)
+    newest = max(at for at in times.values() if at is not None)
+    from_now = max(since, newest - _LATEST_COMMIT)
+    reported = [name for name, at in times.items() if at is not None and at > from_now]
+    store.change_state(_JOBS, lambda _: {"since": from_now.isoformat(), "reported": reported})
     return sent
 
 
-_ENDED = {"finished": "has ended", "failed": "has failed", "cancelled": "was cancelled"}
+def _name(job: Job | StoredOrder) -> str:
+    return f"{job.portal}/{job.job}"
+
+
+def _report_unopened(store: ReportStore, channels: Channels, order: StoredOrder) -> int:
+    title = f"{order.portal}: job {order.job[:12]} {'was cancelled' if order.outcome == 'cancelled' else 'has failed'}"
+    return _enqueue(store, channels, order.portal, order.job, title, order.reason or "no reason is known")
 
 
 def report_job(store: ReportStore, channels: Channels, portal: str, job: str) -> int:
@@ -187,9 +195,8 @@ def _lines(store: ReportStore, samples: Samples, state: State) -> list[str]:
         events.setdefault(key.portal, Counter()).update(counts)
     since = datetime.fromisoformat(state["until"]) if "until" in state else None
     pages: dict[str, _Pages] = {}
-    for order in store.orders(limit=_ORDERS):
-        if order.ended_at is not None and (since is None or order.ended_at > since):
-            pages.setdefault(order.portal, _Pages()).add(order)
+    for order in store.orders(limit=_ORDERS, ended_after=since or _EVER):
+        pages.setdefault(order.portal, _Pages()).add(order)
     stored = samples.get("realestate_stored_listings", {})
     lines = [
         f"{portal}: {_counted(events.get(portal, Counter()))}; {pages.get(portal, _Pages())};"

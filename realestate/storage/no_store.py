@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from realestate.items import Part
@@ -29,7 +30,14 @@ class EmptyStore:
     def conclude(self, job: str, portal: str, *, force: bool = False) -> Conclusion:
         return Conclusion("applied", found=0, offered=0, delisted=0)
 
-    def jobs(self, portal: str | None = None, limit: int = 20, *, job: str | None = None) -> Sequence[Any]:
+    def jobs(
+        self,
+        portal: str | None = None,
+        limit: int = 20,
+        *,
+        job: str | None = None,
+        concluded_after: datetime | None = None,
+    ) -> Sequence[Any]:
         return ()
 
     def watermark(self, portal: str, scope: str) -> str | None:

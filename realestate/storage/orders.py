@@ -60,8 +60,10 @@ class Orders(Protocol):
         jobs: Sequence[str] | None = None,
         key: str | None = None,
         unended: bool = False,
+        ended_after: datetime | None = None,
     ) -> Sequence[StoredOrder]:
-        """Orders of the portal, or of all; the newest first. `unended`: only those that have not ended."""
+        """Orders of the portal, or of all; the newest first. `unended`: only those that have not ended; `ended_after`:
+        only those that ended after a time."""
 
     def order_pushed(self, job: str) -> None:
         """Record that its seeds are in Redis."""

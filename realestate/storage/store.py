@@ -250,8 +250,16 @@ class Store(Orders, Occurrences, Protocol):
         crash in the middle. Evidence does not count if the listing was seen after it. `absent` counts only after
         ABSENCES complete sweeps of the whole portal without the listing."""
 
-    def jobs(self, portal: str | None = None, limit: int = 20, *, job: str | None = None) -> Sequence[Job]:
-        """Jobs of the portal, or of all; only those of the name `job` if it is given. The newest first."""
+    def jobs(
+        self,
+        portal: str | None = None,
+        limit: int = 20,
+        *,
+        job: str | None = None,
+        concluded_after: datetime | None = None,
+    ) -> Sequence[Job]:
+        """Jobs of the portal, or of all; only those of the name `job` if it is given, and only those concluded after a
+        time. The newest first."""
 
     def keep_part(self, job: str, part: Part) -> None:
         """Store the part of its portal's job, once for each search: a later one replaces an earlier one."""

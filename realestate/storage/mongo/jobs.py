@@ -79,8 +79,17 @@ class Jobs:
             database["jobs"].update_one({"_id": record["_id"], "concluded_at": None}, {"$set": over})
             return Conclusion(record["verdict"], record["departures"], record["offered"], _delisted(database, record))
 
-    def jobs(self, portal: str | None = None, limit: int = 20, *, job: str | None = None) -> Sequence[Job]:
-        wanted = {name: value for name, value in (("portal", portal), ("job", job)) if value is not None}
+    def jobs(
+        self,
+        portal: str | None = None,
+        limit: int = 20,
+        *,
+        job: str | None = None,
+        concluded_after: datetime | None = None,
+    ) -> Sequence[Job]:
+        wanted: Document = {name: value for name, value in (("portal", portal), ("job", job)) if value is not None}
+        if concluded_after is not None:
+            wanted["concluded_at"] = {"$gt": concluded_after}
         with self.connection.database() as database:
             newest = database["jobs"].find(wanted).sort([("started_at", -1), ("_id", -1)]).limit(limit)
             return [job_of(record) for record in newest]
@@ -265,12 +274,13 @@ class StoredOrders:
         jobs: Sequence[str] | None = None,
         key: str | None = None,
         unended: bool = False,
+        ended_after: datetime | None = None,
     ) -> Sequence[StoredOrder]:
         conditions: dict[str, tuple[bool, Any]] = {
             "portal": (portal is not None, portal),
             "_id": (jobs is not None, {"$in": list(jobs or ())}),
             "key": (key is not None, key),
-            "ended_at": (unended, None),
+            "ended_at": (unended or ended_after is not None, None if unended else {"$gt": ended_after}),
         }
         wanted = {name: value for name, (is_asked, value) in conditions.items() if is_asked}
         with self.connection.database() as database:

@@ -97,6 +97,7 @@ _CONCLUDED = """
 _NEWEST = f"""
     SELECT {_JOB} FROM jobs
     WHERE (%(portal)s::text IS NULL OR portal = %(portal)s) AND (%(job)s::text IS NULL OR job = %(job)s)
+        AND (%(concluded_after)s::timestamptz IS NULL OR concluded_at > %(concluded_after)s)
     ORDER BY started_at DESC, job DESC, portal LIMIT %(limit)s
 """
 
@@ -140,8 +141,16 @@ class Jobs:
         ((verdict, found, offered, delisted),) = self._execute(_CONCLUDED, named)
         return Conclusion(verdict, found, offered, delisted)
 
-    def jobs(self, portal: str | None = None, limit: int = 20, *, job: str | None = None) -> Sequence[Job]:
-        return [Job(*row) for row in self._execute(_NEWEST, {"portal": portal, "job": job, "limit": limit})]
+    def jobs(
+        self,
+        portal: str | None = None,
+        limit: int = 20,
+        *,
+        job: str | None = None,
+        concluded_after: datetime | None = None,
+    ) -> Sequence[Job]:
+        values = {"portal": portal, "job": job, "concluded_after": concluded_after, "limit": limit}
+        return [Job(*row) for row in self._execute(_NEWEST, values)]
 
     def _delist_some(self, job: str, portal: str) -> bool:
         """Delist some listings; return whether there were any. The next call repeats what changed meanwhile."""
@@ -247,6 +256,7 @@ class StoredOrders(Statements):
         jobs: Sequence[str] | None = None,
         key: str | None = None,
         unended: bool = False,
+        ended_after: datetime | None = None,
     ) -> Sequence[StoredOrder]:
         # Only the conditions that are asked for: so each question can use its index.
         conditions = {
@@ -254,11 +264,13 @@ class StoredOrders(Statements):
             "job = ANY (%(jobs)s)": jobs is not None,
             "key = %(key)s": key is not None,
             "ended_at IS NULL": unended,
+            "ended_at > %(ended_after)s": ended_after is not None,
         }
         wanted = " AND ".join([text for text, is_asked in conditions.items() if is_asked] or ["true"])
         newest = "ORDER BY submitted_at DESC, job DESC LIMIT %(limit)s"
         statement = f"SELECT {_ORDER_COLUMNS} FROM job_orders WHERE {wanted} {newest}"
-        values = {"portal": portal, "jobs": None if jobs is None else list(jobs), "key": key, "limit": limit}
+        named = None if jobs is None else list(jobs)
+        values = {"portal": portal, "jobs": named, "key": key, "ended_after": ended_after, "limit": limit}
         return [order_of(row) for row in self._ask(statement, values)]
 
     def order_pushed(self, job: str) -> None:
