@@ -126,6 +126,38 @@ def test_a_file_that_breaks_keeps_the_last_good_one(tmp_path: Path) -> None:
         TimetableFile(path, None, errors.append)
 
 
+def test_an_error_that_could_not_be_told_is_told_later(tmp_path: Path) -> None:
+    """Redis is away while the file is changed; later it restarts, and has forgotten the error."""
+    path = tmp_path / "timetable.toml"
+    path.write_text('[[entry]]\nname="a"\ncron="* * * * *"\nrun="retain"\n')
+    told: list[str] = []
+    is_away = True
+
+    def tell(error: str) -> None:
+        if is_away:
+            raise ConnectionError
+        told.append(error)
+
+    file = TimetableFile(path, None, tell)
+    path.write_text("[[entry")
+    for _ in range(2):
+        with pytest.raises(ConnectionError):
+            file.latest()
+    is_away = False
+    for _ in range(3):
+        file.latest()
+    assert len(told) == 1
+    file.repeat_error()
+    file.latest()
+    assert len(told) == 2
+    file.repeat_error()
+    path.write_text('[[entry]]\nname="b"\ncron="* * * * *"\nrun="retain"\n')
+    file.latest()
+    file.repeat_error()
+    file.latest()
+    assert told[2:] == [""]
+
+
 # ----- times
 
 
@@ -199,7 +231,8 @@ def test_an_overlap_is_treated_as_the_entry_says(policy: str, desk: JobDesk) -> 
         process.tick(entry, START + timedelta(minutes=minute))
     states = [each.state for each in reversed(desk.newest())]
     if policy == "skip":
-        assert decisions(desk) == [("start", None), ("skipped", OVERLAP)]
+        (job,) = desk.newest()
+        assert decisions(desk) == [("start", None), ("skipped", OVERLAP.format(job=job.job))]
         assert states == ["queued"]
     else:
         assert decisions(desk) == [("start", None), ("start", None)]

@@ -9,7 +9,8 @@ from realestate.jobs.timetable.entries import BadTimetable, Entry, read_timetabl
 logger = logging.getLogger(__name__)
 
 Broken = Callable[[str], object]
-"""Called with the error when a file that was good is broken, and with "" when it is good again."""
+"""Called with the error when a file that was good is broken, and with "" when it is good again. If it raises an
+exception, it is called again at the next look."""
 
 
 class TimetableFile:
@@ -22,29 +23,33 @@ class TimetableFile:
         self._broken = broken
         self._read = self._version()
         self._error = ""
+        self._reported: str | None = ""
 
     def latest(self) -> tuple[Entry, ...]:
         """The entries of the file as it is now, or those of the last good one."""
         version = self._version()
-        if version == self._read:
-            return self.entries
-        self._read = version
+        if version != self._read:
+            self._read = version
+            self._read_again()
+        if self._error != self._reported:
+            self._broken(self._error)
+            self._reported = self._error
+        return self.entries
+
+    def repeat_error(self) -> None:
+        """Say once more that the file is broken, if it is: whoever was told may have forgotten it."""
+        if self._error:
+            self._reported = None
+
+    def _read_again(self) -> None:
         try:
             self.entries = read_timetable(self.path, self.simulator)
         except BadTimetable as error:
-            self._report(str(error))
-        else:
-            logger.info("timetable/read %s: %d entries", self.path, len(self.entries))
-            self._report("")
-        return self.entries
-
-    def _report(self, error: str) -> None:
-        if error == self._error:
-            return
-        self._error = error
-        if error:
+            self._error = str(error)
             logger.error("timetable/broken %s; the last good timetable goes on", error)
-        self._broken(error)
+            return
+        logger.info("timetable/read %s: %d entries", self.path, len(self.entries))
+        self._error = ""
 
     def _version(self) -> tuple[int, int, int] | None:
         try:

@@ -64,6 +64,7 @@ def _tick_on(file: TimetableFile, runner: Runner, desk: JobDesk, report: Report)
         try:
             if ticks % LOOK_AGAIN_TICKS == 0:
                 runner.look_again()
+                file.repeat_error()
                 finish_jobs(desk, report)
             runner.tick(file.latest(), datetime.now(UTC))
             ticks += 1

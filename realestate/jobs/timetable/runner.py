@@ -26,7 +26,7 @@ TASK_SECONDS = 6 * 3600.0
 #: Occurrences that were missed beyond these are not recorded one by one.
 MISSED_MOST = 10_000
 MISSED = "missed: no timetable process was running"
-OVERLAP = "the job of the last occurrence has not ended"
+OVERLAP = "the job {job} of the last occurrence has not ended"
 
 RunTask = Callable[[Entry], str | None]
 """Does the task of an entry. Returns what went wrong, or None. Called in a thread of its own."""
@@ -112,8 +112,8 @@ class Runner:
     def _started(self, entry: Entry, due: datetime, now: datetime) -> Occurrence:
         """The decision about an occurrence that is to be started, unless the last one stands in its way."""
         started = Occurrence(entry=entry.name, due_at=due, decision="start")
-        if entry.overlap == "skip" and self._running(entry, due) is not None:
-            return replace(started, decision="skipped", reason=OVERLAP)
+        if entry.overlap == "skip" and (running := self._running(entry, due)) is not None:
+            return replace(started, decision="skipped", reason=OVERLAP.format(job=running))
         seconds = (now - entry.starts_at(due)).total_seconds()
         return replace(started, reason=f"{seconds:.0f} s late") if seconds > LATE.total_seconds() else started
 
