@@ -53,8 +53,9 @@ def up(
         pool = WorkerPool(names, env, logs)
         try:
             if workers == "auto":
-                scaler = Scaler(most=most or room_here())
-                _run_auto(pool, scaler, connect_redis(addresses.redis_url))
+                _run_auto(
+                    pool, Scaler(most=most or room_here()), connect_redis(addresses.redis_url), by_room=most is None
+                )
             else:
                 pool.resize(int(workers))
                 print(f"{workers} workers; their logs: {logs}", flush=True)
@@ -63,12 +64,17 @@ def up(
             pool.stop()
 
 
-def _run_auto(pool: "WorkerPool", scaler: "Scaler", server: "Redis") -> None:
+def _run_auto(pool: "WorkerPool", scaler: "Scaler", server: "Redis", *, by_room: bool) -> None:
+    """`by_room`: look each time how many workers this machine can hold."""
     import logging
+
+    from realestate.jobs.load import room_here
 
     logger = logging.getLogger(__name__)
 
     def decide() -> None:
+        if by_room:
+            scaler.most = room_here(pool.living)
         load = _load(server, pool.portals)
         wanted = scaler.decide(load, len(pool.places), time.monotonic())
         if wanted.workers != len(pool.places):

@@ -13,7 +13,7 @@ from realestate.jobs.scaling import Load, PortalLoad
 if TYPE_CHECKING:
     from redis import Redis
 
-#: Memory of a worker that serves a few portals, if none runs that could be measured.
+#: Memory of a worker that serves a few portals.
 WORKER_BYTES = 300 * 1024 * 1024
 #: Memory that is left to others.
 SPARE_BYTES = 512 * 1024 * 1024
@@ -54,9 +54,10 @@ def worker_speed(states: Mapping[str, State]) -> float | None:
     return speeds[len(speeds) // 2] if speeds else None
 
 
-def room_here(worker_bytes: int | None = None) -> int:
-    """How many workers this machine can hold: one for each processor, as far as its memory allows."""
+def room_here(running: int = 0, worker_bytes: int = WORKER_BYTES) -> int:
+    """How many workers this machine can hold: one for each processor, as far as its memory allows. The memory of those
+    that run here is not free any more, so they are counted."""
     free = psutil.virtual_memory().available - SPARE_BYTES
-    by_memory = free // (worker_bytes or WORKER_BYTES)
+    by_memory = running + max(0, free // worker_bytes)
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(processors, by_memory))

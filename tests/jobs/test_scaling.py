@@ -106,6 +106,7 @@ def test_a_worker_that_waits_for_a_rate_limit_does_not_look_slow() -> None:
 
 def test_this_machine_has_room_for_at_least_one_worker() -> None:
     assert room_here(worker_bytes=10**15) == 1
+    assert room_here(2, worker_bytes=10**15) == min(2, room_here(worker_bytes=1)), "two run already"
     assert room_here() >= 1
 
 
