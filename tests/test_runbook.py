@@ -24,6 +24,7 @@ from realestate.items import Gone, Part
 from realestate.jobs.manage import JobDesk
 from realestate.jobs.order import JobOrder
 from realestate.jobs.submit import submit
+from realestate.jobs.timetable.runner import OVERLAP
 from realestate.monitoring.alerts import Alerts
 from realestate.monitoring.channels import Channels
 from realestate.monitoring.drift import DRIFT, observed
@@ -167,8 +168,14 @@ TIMETABLE = '[[entry]]\nname = "bina-full"\ncron = "30 1 * * *"\nzone = "Asia/Ba
 
 def occurrence_skipped(fleet: Fleet) -> None:
     due = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=1)
-    reason = f"the job {JOB} of the last occurrence has not ended"
+    reason = OVERLAP.format(job=JOB)
     fleet.store.add_occurrences([Occurrence(entry="bina-full", due_at=due, decision="skipped", reason=reason)])
+
+
+def occurrence_failed(fleet: Fleet) -> None:
+    due = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=1)
+    fleet.store.add_occurrences([Occurrence(entry="bina-full", due_at=due, decision="start")])
+    fleet.store.occurrence_done("bina-full", due, error="realestate: the disk is full")
 
 
 def timetable_broken(fleet: Fleet) -> None:
@@ -237,6 +244,7 @@ SITUATIONS: dict[str, Callable[[Fleet], None]] = {
         delisting_withheld,
         proxies_failing,
         occurrence_skipped,
+        occurrence_failed,
         timetable_broken,
         messages_not_delivered,
         disk_full,

@@ -287,7 +287,9 @@ QUALITY = Dashboard(
             unit="percentunit",
         ),
         graph(
-            "Occurrences that the timetable skipped", ("sum by (entry) (realestate_occurrences_skipped)", "{{entry}}")
+            "Occurrences that the timetable skipped, or that failed",
+            ("sum by (entry) (realestate_occurrences_skipped)", "{{entry}}: skipped"),
+            ("sum by (entry) (realestate_occurrences_failed)", "{{entry}}: failed"),
         ),
     ),
     by_portal=True,

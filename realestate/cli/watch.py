@@ -47,7 +47,7 @@ def _watch(addresses: "Addresses", channels: "Channels", every: float, *, once: 
 
     store = open_store(addresses.store_url)
     evaluator = Evaluator()
-    alerts = Alerts(store, channels)
+    alerts = Alerts(store, channels, evaluator.is_over)
     sender = Sender(store, channels)
     cleaned_at = 0.0
     try:

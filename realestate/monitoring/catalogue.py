@@ -6,9 +6,11 @@ from typing import Literal
 Kind = Literal["counter", "gauge", "histogram"]
 Source = Literal["worker", "fleet"]
 
-#: The most series that one process exports; and the most of one metric: further label values are counted as `other`.
+#: The most series that one process exports.
 MOST_SERIES = 3_000
-MOST_OF_A_METRIC = 600
+#: Those of a worker's statistics: the rest is for its histograms and the metrics of the process. What is beyond is
+#: counted as `other`.
+MOST_COUNTED = 2_800
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ FLEET = (
     _fleet("field_coverage_ratio", "gauge", ("portal", "field"), "The usual share of listings with a value of it."),
     _fleet("field_vanished", "gauge", ("portal", "field"), "1 if far fewer listings than usual have a value of it."),
     _fleet("occurrences_skipped", "gauge", ("entry",), "Occurrences that the timetable skipped in the last hour."),
+    _fleet("occurrences_failed", "gauge", ("entry",), "Occurrences whose task or job failed in the last hour."),
     _fleet("timetable_broken", "gauge", (), "1 if the changed timetable file cannot be used, and the last one runs."),
     _fleet("notifications", "gauge", ("state",), "Messages in the outbox that wait, or failed in the last day."),
     _fleet("disk_free_ratio", "gauge", (), "Free share of the disk with our folder."),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client.registry import Collector
 
+from realestate.monitoring.catalogue import MOST_SERIES
 from realestate.monitoring.drift import DRIFT, FieldDrift
 from realestate.monitoring.worker_metrics import Family, family
 from realestate.queue import keys
@@ -40,6 +41,8 @@ COUNT_SECONDS = 600.0
 _ARRIVALS = 4398046511104
 #: Samples of the number of arrivals: enough for a day at one every ten seconds.
 _SAMPLES = 8640
+#: More occurrences than are due within the longest task.
+_OCCURRENCES = 1_000
 _MEMINFO = Path("/proc/meminfo")
 
 
@@ -171,13 +174,17 @@ class FleetReader:
     def _read_service(
         self, name: str, samples: Samples, read: Callable[[Samples], None], errors: tuple[type[Exception], ...]
     ) -> None:
+        """All of its samples, or none: half of them would look as if the others had ended."""
         up = samples.setdefault("realestate_up", {})
+        found: Samples = {}
         try:
-            read(samples)
-            up[name,] = 1
+            read(found)
         except errors as error:
             up[name,] = 0
             self.errors[name] = str(error).partition("\n")[0] or type(error).__name__
+        else:
+            up[name,] = 1
+            samples.update(found)
 
     # ----- Redis
 
@@ -227,10 +234,11 @@ class FleetReader:
             _read_jobs(samples, store, portal)
             _set(samples, "realestate_jobs_open", open_jobs[portal], portal)
         _read_fields(samples, store)
-        for each in store.occurrences(limit=200):
+        for each in store.occurrences(limit=_OCCURRENCES):
             if each.decision == "skipped" and now - _seconds(each.decided_at) < 3600:
-                skipped = samples.setdefault("realestate_occurrences_skipped", {})
-                skipped[each.entry,] = skipped.get((each.entry,), 0) + 1
+                _add(samples, "realestate_occurrences_skipped", each.entry)
+            elif each.error is not None and now - _seconds(each.done_at) < 3600:
+                _add(samples, "realestate_occurrences_failed", each.entry)
         for state in ("waiting", "failed"):
             found = store.notifications(state=state, limit=1000)
             recent = [each for each in found if state == "waiting" or now - _seconds(each.settled_at) < 86_400]
@@ -258,6 +266,11 @@ def _seconds(at: Any) -> float:
 
 def _set(samples: Samples, name: str, value: float, *labels: str) -> None:
     samples.setdefault(name, {})[labels] = value
+
+
+def _add(samples: Samples, name: str, label: str) -> None:
+    series = samples.setdefault(name, {})
+    series[label,] = series.get((label,), 0) + 1
 
 
 def _read_portal(samples: Samples, portal: str, state: Any) -> None:
@@ -359,5 +372,15 @@ class FleetMetrics(Collector):
             return self._samples[1]
 
     def collect(self) -> Iterable[Family]:
-        for name, series in self.samples().items():
+        for name, series in exported(self.samples()).items():
             yield family(name, series)
+
+
+def exported(samples: Samples) -> Samples:
+    """What is served. In a fleet of so many portals that there would be more than MOST_SERIES, the usual coverage of
+    fields is left out, and fields that have not vanished: no alert needs them."""
+    if sum(map(len, samples.values())) <= MOST_SERIES:
+        return samples
+    vanished = samples.get("realestate_field_vanished", {})
+    without = {name: series for name, series in samples.items() if name != "realestate_field_coverage_ratio"}
+    return {**without, "realestate_field_vanished": {labels: value for labels, value in vanished.items() if value}}

@@ -50,20 +50,33 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     over: str | None = None
     aggregate: Literal["sum", "max", "min"] = "sum"
 
+    @property
+    def needs_the_whole_window(self) -> bool:
+        """That something did not happen in a day cannot be said after an hour."""
+        return self.window is not None and self.is_ == "=="
+
     def promql(self) -> str:
         value = self._promql_of(self.metric, self.where)
         if self.over is not None:
             value = f"{value} / ({self._promql_of(self.over, {})} > 0)"
-        return f"{value} {self.is_} {self.than:g}"
+        compared = f"{value} {self.is_} {self.than:g}"
+        if not self.needs_the_whole_window:
+            return compared
+        existed = self._grouped(f"count_over_time({_series(self.metric, self.where)}[1h] offset {self.window})")
+        return f"{compared} and on ({', '.join(self.by)}) {existed}"
 
     def _promql_of(self, metric: str, where: Mapping[str, str]) -> str:
-        name = exported_name(BY_NAME[metric])
-        matchers = ", ".join(f'{label}="{value}"' for label, value in where.items())
-        series = name + (f"{{{matchers}}}" if matchers else "")
-        if self.window is not None:
-            series = f"increase({series}[{self.window}])"
+        series = _series(metric, where)
+        return self._grouped(series if self.window is None else f"increase({series}[{self.window}])")
+
+    def _grouped(self, series: str) -> str:
         grouped = f" by ({', '.join(self.by)})" if self.by else ""
         return f"{self.aggregate}{grouped} ({series})"
+
+
+def _series(metric: str, where: Mapping[str, str]) -> str:
+    matchers = ", ".join(f'{label}="{value}"' for label, value in where.items())
+    return exported_name(BY_NAME[metric]) + (f"{{{matchers}}}" if matchers else "")
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"for_": "for"}):
@@ -139,11 +152,23 @@ def _prometheus_rule(rule: Rule) -> dict[str, Any]:
     }
 
 
+def _is_a_server_away(samples: Samples) -> bool:
+    return any(value == 0 for value in samples.get("realestate_up", {}).values())
+
+
 class Evaluator:
     """Evaluates the rules on samples, as Prometheus would. The times are those of the caller."""
 
     def __init__(self, wanted: Sequence[Rule] | None = None) -> None:
         self._rules = rules() if wanted is None else wanted
+        self._by_name = {rule.name: rule for rule in self._rules}
+        self._began: float | None = None
+        self._now = 0.0
+        self._watched = 0.0
+        """For how many seconds this process has looked."""
+        self._samples: Samples = {}
+        self._held: dict[tuple[str, int], Mapping[Labels, float]] = {}
+        """A rule's name and the number of a condition -> the labels for which it held at the last look."""
         self._windows: dict[str, float] = {}
         for condition in (condition for rule in self._rules for condition in rule.when if condition.window):
             for metric in filter(None, (condition.metric, condition.over)):
@@ -155,6 +180,10 @@ class Evaluator:
 
     def evaluate(self, samples: Samples, now: float) -> list[Match]:
         """The rules that fire now: all their conditions have held for as long as `for`, or did so within `keep`."""
+        self._began = now if self._began is None else self._began
+        self._now = now
+        self._watched = now - self._began
+        self._samples = samples
         self._remember(samples, now)
         matches = [match for rule in self._rules for match in self._matches(rule, samples, now)]
         holding = {(match.rule.name, tuple(match.labels.values())): match for match in matches}
@@ -169,6 +198,30 @@ class Evaluator:
         }
         return [match for _, match in self._fired.values()]
 
+    def is_over(self, rule_name: str, labels: Labels) -> bool:
+        """Whether an alert is certainly over that does not fire here, and fired before: in another process, or in this
+        one before a restart. It is not as long as its rule holds, while the server is away that its metric is read
+        from, and until this process has looked for as long as the rule's window or `keep`."""
+        rule = self._by_name.get(rule_name)
+        if rule is None:
+            return True
+        if (rule_name, labels) in self._since or self._watched < seconds(rule.keep):
+            return False
+        return any(self._is_certainly_false(rule, number, labels) for number in range(len(rule.when)))
+
+    def _is_certainly_false(self, rule: Rule, number: int, labels: Labels) -> bool:
+        condition = rule.when[number]
+        if labels in self._held.get((rule.name, number), {}):
+            return False
+        if condition.metric not in self._samples and _is_a_server_away(self._samples):
+            return False
+        if condition.window is None or self._watched >= seconds(condition.window):
+            return True
+        if not condition.needs_the_whole_window:
+            return False
+        counted = self._values(condition, condition.metric, condition.where, self._samples, self._now).get(labels)
+        return counted is not None and counted > condition.than
+
     def _remember(self, samples: Samples, now: float) -> None:
         for metric, window in self._windows.items():
             for labels, value in samples.get(metric, {}).items():
@@ -178,7 +231,9 @@ class Evaluator:
                     points.popleft()
 
     def _matches(self, rule: Rule, samples: Samples, now: float) -> list[Match]:
-        first, *others = [self._holding(condition, samples, now) for condition in rule.when]
+        held = [self._holding(condition, samples, now) for condition in rule.when]
+        self._held.update({(rule.name, number): each for number, each in enumerate(held)})
+        first, *others = held
         return [
             Match(rule, dict(zip(rule.when[0].by, labels, strict=True)), value)
             for labels, value in first.items()
@@ -190,6 +245,8 @@ class Evaluator:
         if condition.over is not None:
             whole = self._values(condition, condition.over, {}, samples, now)
             values = {labels: value / whole[labels] for labels, value in values.items() if whole.get(labels, 0) > 0}
+        if condition.needs_the_whole_window and self._watched < seconds(condition.window or "0s"):
+            return {}
         compare = _COMPARE[condition.is_]
         return {labels: value for labels, value in values.items() if compare(value, condition.than)}
 

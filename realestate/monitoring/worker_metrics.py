@@ -18,7 +18,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
-from realestate.monitoring.catalogue import BY_NAME, MOST_OF_A_METRIC, WORKER
+from realestate.monitoring.catalogue import BY_NAME, MOST_COUNTED, WORKER
 from realestate.monitoring.endpoint import Endpoint, Ready
 from realestate.queue.fleet import fleet_of
 
@@ -81,7 +81,7 @@ class StatsMetrics(Collector):
         return []
 
     def collect(self) -> Iterable[Family]:
-        values: dict[str, dict[tuple[str, ...], float]] = {}
+        values: dict[str, Series] = {}
         for portal in {**self._closed, **self._portals}:
             for stat, value in self._of(portal).items():
                 if stat not in self._known:
@@ -89,7 +89,7 @@ class StatsMetrics(Collector):
                 if (found := self._known[stat]) is not None:
                     name, labels = found
                     _add(values.setdefault(name, {}), (portal, *labels), value)
-        for name, series in values.items():
+        for name, series in bounded(values, MOST_COUNTED).items():
             yield family(name, series)
 
     def _of(self, portal: str) -> Mapping[str, float]:
@@ -105,10 +105,42 @@ def _numbers(stats: StatsCollector) -> dict[str, float]:
     return {name: value for name, value in stats.get_stats().copy().items() if isinstance(value, int | float)}
 
 
-def _add(series: dict[tuple[str, ...], float], labels: tuple[str, ...], value: float) -> None:
-    if labels not in series and len(series) >= MOST_OF_A_METRIC:
-        labels = (labels[0], *("other" for _ in labels[1:]))
+Series = dict[tuple[str, ...], float]
+"""Label values -> value."""
+
+
+def _add(series: Series, labels: tuple[str, ...], value: float) -> None:
     series[labels] = series.get(labels, 0) + value
+
+
+def bounded(metrics: Mapping[str, Series], most: int) -> dict[str, Series]:
+    """At most so many series in all: the metrics with the most are shortened. What is beyond is summed as `other`: of
+    its portal, and where the portals are too many, of all."""
+    each = most
+    left = len(metrics)
+    for size in sorted(map(len, metrics.values())):
+        each = most // left
+        if size > each:
+            break
+        most -= size
+        left -= 1
+    else:
+        return dict(metrics)
+    return {name: _shortened(series, each) for name, series in metrics.items()}
+
+
+def _shortened(series: Series, most: int) -> Series:
+    if len(series) <= most:
+        return series
+    portals = len({labels[0] for labels in series})
+    has_room = len(next(iter(series))) > 1 and portals < most
+    whole = most - portals if has_room else most - 1
+    shortened: Series = {}
+    for number, (labels, value) in enumerate(series.items()):
+        if number >= whole:
+            labels = (labels[0] if has_room else "other", *("other" for _ in labels[1:]))
+        _add(shortened, labels, value)
+    return shortened
 
 
 def family(name: str, series: Mapping[tuple[str, ...], float]) -> Family:

@@ -93,7 +93,7 @@ class Day:
         )
         self.evaluator = Evaluator([rule for rule in rules() if rule.name not in OF_THE_MACHINE])
         channels = Channels([to.url])
-        self.alerts = Alerts(self.store, channels)
+        self.alerts = Alerts(self.store, channels, self.evaluator.is_over)
         self.sender = Sender(self.store, channels)
         self.channels = channels
         self.receiver = to

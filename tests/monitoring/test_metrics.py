@@ -5,7 +5,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,13 +26,13 @@ from realestate.jobs.order import JobOrder
 from realestate.jobs.submit import submit
 from realestate.jobs.work import all_portals
 from realestate.monitoring import worker_metrics
-from realestate.monitoring.catalogue import ALL, FLEET, MOST_SERIES, WORKER, exported_name
+from realestate.monitoring.catalogue import ALL, FLEET, MOST_COUNTED, MOST_SERIES, WORKER, exported_name
 from realestate.monitoring.drift import DRIFT, observed
 from realestate.monitoring.endpoint import Endpoint, Ready
-from realestate.monitoring.fleet_metrics import FleetMetrics, FleetReader, QueueAges, Samples, Totals
+from realestate.monitoring.fleet_metrics import FleetMetrics, FleetReader, QueueAges, Samples, Totals, exported
 from realestate.monitoring.rules import Evaluator, rules
 from realestate.monitoring.stats import Stats
-from realestate.monitoring.worker_metrics import Metrics, StatsMetrics, WorkerMetrics, metric_of
+from realestate.monitoring.worker_metrics import Metrics, StatsMetrics, WorkerMetrics, bounded, metric_of
 from realestate.queue import keys
 from realestate.queue.workers import HeartbeatData
 from realestate.spiders.immoweb import ImmowebSpider
@@ -84,7 +84,10 @@ def test_the_fleet_exports_what_the_docs_list(
     store.write(Batch(quarantined=[Quarantined.of(a_listing(portal="bina"), "price: bad")]))
     store.begin_job("j", "bina", "full", "all")
     store.end_sweep("j", "bina", complete=False, reason="a page failed")
-    store.add_occurrences([Occurrence(entry="nightly", due_at=datetime.now(UTC), decision="skipped", reason="late")])
+    now = datetime.now(UTC)
+    store.add_occurrences([Occurrence(entry="nightly", due_at=now, decision="skipped", reason="late")])
+    store.add_occurrences([Occurrence(entry="backup", due_at=now - timedelta(hours=5), decision="start")])
+    store.occurrence_done("backup", now - timedelta(hours=5), error="the disk is full")
     store.change_state(
         DRIFT + "bina", lambda _: observed(None, [a_listing(portal="bina", floor=None)], "2026-11-18", 0)
     )
@@ -322,6 +325,52 @@ def test_series_are_bounded_whatever_is_counted(worker: Any) -> None:
     assert len(series) <= MOST_SERIES
     dead = [each for each in series if each.name == "realestate_dead_letters_made_total"]
     assert sum(each.value for each in dead) == 5000, "nothing is lost"
+
+
+def test_a_worker_of_two_hundred_portals_has_few_series_too(worker: Any, make_crawler: Callable[..., Crawler]) -> None:
+    metrics = StatsMetrics()
+    crawler = make_crawler(ImmowebSpider)
+    for number in range(200):
+        stats = Stats(crawler)
+        for name in _STATS:
+            stats.set_value(name, 2)
+        for kind in range(40):
+            stats.set_value(f"listing/field/f{kind}/missing", 1)
+        metrics.add(f"p{number}", stats)
+    found = {each.name: each for each in metrics.collect()}
+    assert sum(len(each.samples) for each in found.values()) <= MOST_COUNTED
+    missing = found["realestate_field_missing"].samples
+    in_stats = sum(name.startswith("listing/field/") for name in _STATS)
+    assert sum(each.value for each in missing) == 200 * (40 + 2 * in_stats), "nothing is lost"
+    assert len({each.labels["portal"] for each in missing}) == 200
+    assert len(found["realestate_retries"].samples) == 200
+
+
+def test_metrics_are_shortened_from_the_largest() -> None:
+    portals: dict[tuple[str, ...], float] = {(f"p{number}",): 1.0 for number in range(30)}
+    fields: dict[tuple[str, ...], float] = {(f"p{number % 3}", f"f{number}"): 1.0 for number in range(100)}
+    few: dict[tuple[str, ...], float] = {("p0",): 7.0}
+    found = bounded({"portals": portals, "fields": fields, "few": few}, 41)
+    assert {name: len(series) for name, series in found.items()} == {"portals": 20, "fields": 20, "few": 1}
+    assert found["portals"]["other",] == 11
+    assert sum(found["fields"].values()) == 100
+    assert found["fields"]["p1", "other"] > 20
+    assert bounded({"portals": portals, "few": few}, 31) == {"portals": portals, "few": few}
+
+
+def test_a_large_fleet_leaves_out_what_no_alert_needs() -> None:
+    fields = [(f"p{portal}", f"f{field}") for portal in range(100) for field in range(20)]
+    samples: Samples = {
+        "realestate_field_coverage_ratio": dict.fromkeys(fields, 0.9),
+        "realestate_field_vanished": {each: float(each == ("p7", "f7")) for each in fields},
+        "realestate_workers": {("p1",): 2.0},
+    }
+    assert exported(samples) == {
+        "realestate_field_vanished": {("p7", "f7"): 1.0},
+        "realestate_workers": {("p1",): 2.0},
+    }
+    small: Samples = {"realestate_field_coverage_ratio": {("p1", "f1"): 0.9}}
+    assert exported(small) == small
 
 
 def test_other_statistics_are_not_exported() -> None:

@@ -30,6 +30,7 @@ from realestate.monitoring.rules import (
     seconds,
 )
 from realestate.storage import FullStore, open_store
+from realestate.storage.errors import StoreAway
 from realestate.storage.orders import Outcome
 from realestate.storage.postgres import PostgresStore
 from tests.monitoring.receiver import Receiver
@@ -132,6 +133,52 @@ def test_a_rule_goes_on_as_long_as_it_says_after_it_last_held() -> None:
         assert bool(found) == fires, at
 
 
+def evaluated(evaluator: Evaluator, at: float, **metrics: float) -> list[str]:
+    """The rules that fire for these samples; `up` is 1 unless it is among them."""
+    samples: Samples = {"realestate_up": {("redis",): metrics.pop("redis_up", 1.0)}}
+    for name, value in metrics.items():
+        labels = ("tap",) if BY_NAME[f"realestate_{name}"].labels == ("portal",) else ("tap", "ready")
+        samples[f"realestate_{name}"] = {labels: value}
+    return [match.rule.name for match in evaluator.evaluate(samples, at)]
+
+
+def test_that_nothing_happened_in_a_day_is_not_said_after_an_hour() -> None:
+    evaluator = Evaluator([RULES["no_new_listings"]])
+    hour = 3600.0
+    fired = [
+        at for at in range(30) if evaluated(evaluator, at * hour, fleet_listings_new=7.0, fleet_responses=500.0 * at)
+    ]
+    assert fired == list(range(25, 30)), "after a day, and the ten minutes that the rule waits"
+
+
+def test_an_alert_that_another_process_saw_is_over_only_when_that_is_certain() -> None:
+    """`watch` was started again: the rule has held for long, this process has seen it for a moment."""
+    rule = RULES["workers_missing"]
+    evaluator = Evaluator([rule])
+    assert evaluated(evaluator, 0.0, workers=0, queue_requests=5) == []
+    assert not evaluator.is_over(rule.name, ("tap",)), "it holds, and is within its `for`"
+    assert evaluated(evaluator, 15.0, redis_up=0.0) == []
+    assert not evaluator.is_over(rule.name, ("tap",)), "Redis is away: nobody knows"
+    assert evaluated(evaluator, 30.0, workers=2, queue_requests=5) == []
+    assert evaluator.is_over(rule.name, ("tap",))
+    assert evaluator.is_over("a_rule_of_another_version", ())
+
+
+def test_an_alert_with_a_window_is_not_over_before_the_window_was_seen() -> None:
+    name = "dead_letters_up"
+    evaluator = Evaluator([RULES[name], RULES["portal_stopped"], RULES["no_new_listings"]])
+    paused: Samples = {"realestate_portal_paused": {("tap", "worker"): 0.0}}
+    over = []
+    for minute in range(70):
+        counted = {"realestate_fleet_listings_new": {("tap",): float(minute)}}
+        evaluator.evaluate({"realestate_fleet_dead_letters": {("tap",): 900.0}, **paused, **counted}, minute * 60.0)
+        over.append([each for each in (name, "portal_stopped", "no_new_listings") if evaluator.is_over(each, ("tap",))])
+    assert over[0] == []
+    assert over[1] == ["no_new_listings"], "one new listing is enough to know"
+    first = {each: next(minute for minute, names in enumerate(over) if each in names) for each in over[-1]}
+    assert first == {"no_new_listings": 1, "portal_stopped": 40, name: 60}
+
+
 def test_the_expression_for_prometheus() -> None:
     condition = Condition(
         metric="realestate_fleet_pages",
@@ -154,9 +201,15 @@ def _series(metric: str, labels: tuple[str, ...]) -> str:
     return f"{exported_name(BY_NAME[metric])}{{{shown}}}"
 
 
+def _minutes(rule: Rule) -> int:
+    """How often the rule is evaluated: days of minutes would take long."""
+    return max(1, int(windows(rule) / 3600))
+
+
 def _prometheus_test(rule: Rule) -> dict[str, Any]:
     """Quiet, bad, quiet again; each phase longer than the windows of the rule."""
-    length = int(max(windows(rule) / 60, seconds(rule.keep) / 60, 20) * 1.2) + bad_ticks(rule)
+    step = 60 * _minutes(rule)
+    length = int(max(windows(rule) / step, seconds(rule.keep) / step, 20) * 1.2) + bad_ticks(rule)
     series = []
     good, bad = course(rule, False), course(rule, True)
     for metric, labels in bad:
@@ -171,10 +224,10 @@ def _prometheus_test(rule: Rule) -> dict[str, Any]:
     firing = {"exp_labels": {"severity": rule.severity, **dict.fromkeys(rule.when[0].by, "x")}}
     tests = [(length - 2, []), (2 * length - 1, [firing]), (3 * length, [])]
     return {
-        "interval": "1m",
+        "interval": f"{step}s",
         "input_series": series,
         "alert_rule_test": [
-            {"eval_time": f"{at}m", "alertname": rule.name, "exp_alerts": found} for at, found in tests
+            {"eval_time": f"{at * step}s", "alertname": rule.name, "exp_alerts": found} for at, found in tests
         ],
     }
 
@@ -186,10 +239,14 @@ def test_prometheus_accepts_the_rules_and_agrees(tmp_path: Path) -> None:
     for rule in generated["groups"][0]["rules"]:
         rule["annotations"] = {}
     (tmp_path / "rules.json").write_text(json.dumps(generated))
-    tests = [_prometheus_test(rule) for rule in rules()]
-    (tmp_path / "tests.json").write_text(json.dumps({"rule_files": ["rules.json"], "tests": tests}))
     (tmp_path / "full.json").write_text(json.dumps(prometheus_rules()))
-    for arguments in (["check", "rules", "full.json"], ["test", "rules", "tests.json"]):
+    files = []
+    for minutes in sorted({_minutes(rule) for rule in rules()}):
+        tests = [_prometheus_test(rule) for rule in rules() if _minutes(rule) == minutes]
+        files.append(f"tests-{minutes}.json")
+        content = {"rule_files": ["rules.json"], "evaluation_interval": f"{minutes}m", "tests": tests}
+        (tmp_path / files[-1]).write_text(json.dumps(content))
+    for arguments in (["check", "rules", "full.json"], ["test", "rules", *files]):
         done = subprocess.run(["promtool", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -231,6 +288,57 @@ def test_two_watchers_tell_it_once(store: PostgresStore, store_url: str, receive
     assert len(titles(receiver)) == 1
 
 
+def test_a_watcher_that_starts_again_does_not_say_that_an_alert_is_over(
+    any_store: FullStore, receiver: Receiver
+) -> None:
+    channels = Channels([receiver.url])
+    samples: Samples = {"realestate_workers": {("tap",): 0.0}, "realestate_queue_requests": {("tap", "ready"): 5.0}}
+    at = 0.0
+    for _ in range(3):
+        evaluator = Evaluator([RULES["workers_missing"]])
+        alerts = Alerts(any_store, channels, evaluator.is_over)
+        for _ in range(22):  # five and a half minutes
+            alerts.update(evaluator.evaluate(samples, at), NOW + timedelta(seconds=at))
+            at += 15
+    samples["realestate_workers"] = {("tap",): 1.0}
+    alerts.update(evaluator.evaluate(samples, at), NOW + timedelta(seconds=at))
+    Sender(any_store, channels).send_due()
+    fired = "critical: tap: requests wait and no worker runs."
+    assert titles(receiver) == [fired, f"over: {fired}"]
+
+
+def test_a_watcher_that_is_killed_after_it_wrote_the_message_writes_it_once(
+    store: PostgresStore, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(*arguments: Any) -> None:
+        raise Killed
+
+    channels = Channels([receiver.url])
+    with monkeypatch.context() as patch:
+        patch.setattr(Alerts, "_save", die)
+        with pytest.raises(Killed):
+            Alerts(store, channels).update([match()], NOW)
+    Alerts(store, channels).update([match()], NOW + timedelta(minutes=1))
+    Sender(store, channels).send_due()
+    assert len(titles(receiver)) == 1
+
+
+def test_an_alert_that_another_watcher_has_ended_is_not_told_again_by_a_late_one(
+    store: PostgresStore, receiver: Receiver
+) -> None:
+    channels = Channels([receiver.url])
+    late, other = Alerts(store, channels), Alerts(store, channels)
+    late.update([match()], NOW)
+    other.update([], NOW + timedelta(seconds=14))
+    late.update([match()], NOW + timedelta(seconds=15))  # what it read is older
+    late.update([], NOW + timedelta(seconds=30))
+    Sender(store, channels).send_due()
+    assert len(titles(receiver)) == 2
+
+
 def test_nobody_is_told_of_a_silenced_alert_until_the_silence_ends(store: PostgresStore, receiver: Receiver) -> None:
     channels = Channels([receiver.url])
     silence(store, "ban_pages", NOW + timedelta(hours=1), "known")
@@ -244,13 +352,59 @@ def test_nobody_is_told_of_a_silenced_alert_until_the_silence_ends(store: Postgr
     assert not end_silence(store, "ban_pages")
 
 
-def test_an_alert_arrives_while_the_database_is_away(receiver: Receiver) -> None:
-    store = open_store("postgresql://127.0.0.1:1/x")
-    alerts = Alerts(store, Channels([receiver.url]))
-    away = Match(RULES["database_unreachable"], {}, 0.0)
-    for _ in range(3):
-        alerts.update([away], NOW)
-    assert titles(receiver) == ["critical: The database cannot be reached: workers keep what they fetched and wait."]
+class Away:
+    """A store that can be away."""
+
+    def __init__(self, store: FullStore) -> None:
+        self._store = store
+        self.is_away = False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.is_away:
+            raise StoreAway("the database is away")
+        return getattr(self._store, name)
+
+
+def test_while_the_database_is_away_each_new_alert_arrives_once_and_no_old_one(
+    store: PostgresStore, receiver: Receiver
+) -> None:
+    away: Any = Away(store)
+    channels = Channels([receiver.url])
+    alerts = Alerts(away, channels)
+    alerts.update([match()], NOW)
+    silence(store, "queue_too_old", NOW + timedelta(hours=9), "known")
+    alerts.update([match()], NOW)
+    Sender(store, channels).send_due()
+    away.is_away = True
+    unreachable = Match(RULES["database_unreachable"], {}, 0.0)
+    for minute in range(1, 4):
+        alerts.update([match(), match(rule="queue_too_old"), unreachable], NOW + timedelta(minutes=minute))
+    title = "critical: The database cannot be reached: workers keep what they fetched and wait."
+    assert titles(receiver)[1:] == [title]
+    away.is_away = False
+    for minute in range(4, 6):
+        alerts.update([match()], NOW + timedelta(minutes=minute))
+        Sender(store, channels).send_due()
+    assert titles(receiver)[1:] == [title, f"over: {title}"]
+
+
+def test_a_receiver_that_refuses_while_the_database_is_away_gets_the_alert_later_and_once(
+    store: PostgresStore, receiver: Receiver
+) -> None:
+    away: Any = Away(store)
+    channels = Channels([receiver.url, f"{receiver.url}/refuses"])
+    alerts = Alerts(away, channels)
+    unreachable = Match(RULES["database_unreachable"], {}, 0.0)
+    away.is_away = True
+    receiver.answers = [200] + [500] * 10
+    for minute in range(10):
+        alerts.update([unreachable], NOW + timedelta(minutes=minute))
+    assert (receiver.requests, len(titles(receiver))) == (11, 1)
+    away.is_away = False
+    alerts.update([unreachable], NOW + timedelta(minutes=11))
+    for _ in range(2):
+        Sender(store, channels).send_due()
+    assert len(titles(receiver)) == 2, "one for each address"
 
 
 # ----- reports
@@ -266,6 +420,28 @@ def test_each_job_is_reported_once(store: PostgresStore, receiver: Receiver) -> 
     assert [report_jobs(store, channels, before) for _ in range(3)] == [1, 0, 0]
     Sender(store, channels).send_due()
     assert "not complete: a page failed" in receiver.accepted[0]["body"]
+
+
+def test_a_long_job_is_reported_although_many_short_ones_began_later(any_store: FullStore) -> None:
+    """And none is reported again when the outbox has forgotten it, after 90 days."""
+    channels = Channels(["https://example.org/hook"])
+    before = datetime.now(UTC) - timedelta(hours=1)
+    report_jobs(any_store, channels, before)
+    any_store.begin_job("long", "tap", "full", "all")
+    jobs = ["long", *(f"short-{number}" for number in range(101))]
+    for job in jobs[1:]:
+        any_store.begin_job(job, "tap", "incremental", "all")
+    for job in reversed(jobs):
+        any_store.end_sweep(job, "tap", complete=True)
+        any_store.conclude(job, "tap")
+    an_order(any_store, "refused", "failed", 0, 0, None)
+    assert report_jobs(any_store, channels, before) == 103
+    again = Channels(["https://example.org/another"])  # nothing is in the outbox for this address
+    assert report_jobs(any_store, again, before) == 0
+    any_store.begin_job("next", "tap", "full", "all")
+    any_store.end_sweep("next", "tap", complete=True)
+    any_store.conclude("next", "tap")
+    assert report_jobs(any_store, again, before) == 1
 
 
 def test_a_report_can_be_asked_for(store: PostgresStore, receiver: Receiver) -> None:
