@@ -23,16 +23,15 @@ FileOption = Annotated[
 def run(file: FileOption = None) -> None:
     """Start jobs and housekeeping at their times, until SIGTERM. Any number of processes may run the same timetable:
     each occurrence starts one job. A changed file is read at once; if it has an error, the last good one goes on."""
-    import logging
-
     from realestate import environment, settings
     from realestate.cli.job_desk import checked
     from realestate.jobs.timetable.process import run as run_on
+    from realestate.monitoring.logs import start_logging
 
     addresses = _addresses()
     entries = _entries(file)
-    logging.basicConfig(level=settings.LOG_LEVEL, format="%(asctime)s %(levelname)s %(message)s")
-    print(f"{len(entries)} entries of {_path(file)}; `realestate timetable next` shows what comes")
+    start_logging(settings.LOG_LEVEL, as_json=settings.LOG_JSON)
+    print(f"{len(entries)} entries of {_path(file)}; `realestate timetable next` shows what comes", flush=True)
     env = environment.changed(REDIS_URL=addresses.redis_url, STORE_URL=addresses.store_url)
     checked(
         lambda: run_on(

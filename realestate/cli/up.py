@@ -32,8 +32,6 @@ def up(
     ] = None,
 ) -> None:
     """Run workers on this machine until SIGTERM: the dead are started again, and all are drained at the end."""
-    import logging
-
     from realestate import environment, settings
     from realestate.cli.connections import check_portals, check_redis_login, connect_redis, connected
     from realestate.cli.errors import UsageError
@@ -41,11 +39,12 @@ def up(
     from realestate.jobs.load import room_here
     from realestate.jobs.scaling import Scaler
     from realestate.jobs.supervise import WorkerPool
+    from realestate.monitoring.logs import start_logging
 
     if workers != "auto" and (not workers.isdecimal() or not 1 <= int(workers) <= 1000):
         raise UsageError(f"--workers {workers!r}: write a number from 1 to 1000, or auto")
     names = check_portals(portals or work.portals(settings.SIMULATOR_URL))
-    logging.basicConfig(level=settings.LOG_LEVEL, format="%(asctime)s %(levelname)s %(message)s")
+    start_logging(settings.LOG_LEVEL, as_json=settings.LOG_JSON)
     logs = settings.REALESTATE_HOME / "logs"
     with connected() as addresses:
         check_redis_login(addresses.redis_url)
@@ -60,6 +59,8 @@ def up(
                 pool.resize(int(workers))
                 print(f"{workers} workers; their logs: {logs}", flush=True)
                 _look_on(pool, lambda: None)
+        except KeyboardInterrupt:
+            print("stopping: the workers finish what they have begun", flush=True)
         finally:
             pool.stop()
 

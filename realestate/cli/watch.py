@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 app = command_group("Alerts that fire: list, silence.")
 
+#: Alerts are evaluated again although a receiver is slow.
+_SEND_SECONDS = 10.0
 #: How long settled messages stay is checked this often.
 _CLEAN_SECONDS = 3600.0
 
@@ -61,7 +63,7 @@ def _watch(addresses: "Addresses", channels: "Channels", every: float, *, once: 
                 try:
                     report_jobs(store, channels, now)
                     report_day(store, channels, samples, now)
-                    sender.send_due()
+                    sender.send_due(seconds=_SEND_SECONDS)
                     if began - cleaned_at > _CLEAN_SECONDS:
                         cleaned_at = began
                         store.drop_notifications()

@@ -54,6 +54,11 @@ class NotYet(NotAccepted):
     touched, as there may be thousands."""
 
 
+class Unreachable(NotAccepted):
+    """The receiver does not respond: all messages to it wait. Each would take TIMEOUT_SECONDS, and those to others wait
+    meanwhile."""
+
+
 class RefusedForGood(Exception):
     """The receiver will never accept this notification."""
 
@@ -180,7 +185,7 @@ async def _post(url: str, body: bytes, headers: Mapping[str, str], *, may_be_pri
     except ForbiddenAddress as error:
         raise RefusedForGood(str(error)) from error
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise NotAccepted(without_credentials(f"{type(error).__name__}: {error}")[:300]) from error
+        raise Unreachable(without_credentials(f"{type(error).__name__}: {error}")[:300]) from error
 
 
 def _seconds(retry_after: str | None, now: datetime) -> float | None:

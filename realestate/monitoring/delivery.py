@@ -10,13 +10,15 @@ and to notify whoever runs the fleet (NOTIFY_URLS), `notify_operators`. `realest
 
 import logging
 import random
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from realestate.monitoring.addresses import BadAddress
-from realestate.monitoring.channels import Channels, NotAccepted, NotYet, RefusedForGood
+from realestate.monitoring.channels import Channels, NotAccepted, NotYet, RefusedForGood, Unreachable
 from realestate.storage.outbox import LeasedNotification, OutboxStore
 
 logger = logging.getLogger(__name__)
@@ -73,14 +75,17 @@ class Sender:
         self.store = store
         self.channels = channels
 
-    def send_due(self, at_most: int = 1000) -> Delivered:
-        """Send messages until none is due, or this many were tried."""
+    def send_due(self, at_most: int = 1000, seconds: float = inf) -> Delivered:
+        """Send messages until none is due, or this many were tried, or this many seconds are over."""
         done = Delivered()
+        end = time.monotonic() + seconds
         with ThreadPoolExecutor(TOGETHER, "deliver") as threads:
             while done.total < at_most and (leased := self.store.lease_notifications(TOGETHER)):
                 errors = threads.map(self._attempt, leased)
                 for each, error in zip(leased, errors, strict=True):
                     self._settle(each, error, done)
+                if time.monotonic() >= end:
+                    break
         return done
 
     def _attempt(self, leased: LeasedNotification) -> Exception | None:
@@ -113,5 +118,6 @@ class Sender:
             done.postponed += 1
             asked = error.retry_after if isinstance(error, NotAccepted) else None
             seconds = wait_seconds(notification.attempts) if asked is None else asked
-            whole_target = asked is not None and not isinstance(error, NotYet)
+            is_of_all = asked is not None and not isinstance(error, NotYet)
+            whole_target = is_of_all or isinstance(error, Unreachable)
             self.store.notification_postponed(leased, str(error), seconds, whole_target=whole_target)

@@ -148,6 +148,14 @@ class JsonLines(MsgspecFormatter):
             log_record["traceback"] = without_credentials("".join(self.formatException(record.exc_info)))
 
 
+def start_logging(level: str, *, as_json: bool) -> None:
+    """Write the log lines of a process that is no worker (`up`, `timetable run`) to stderr, in the same form."""
+    mask_credentials()
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines() if as_json else TextLines("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])
+
+
 @cache
 def _this_process() -> str:
     return process_name()

@@ -19,7 +19,7 @@ from realestate.monitoring.channels import AppriseChannel, Channels, WebhookChan
 from realestate.monitoring.delivery import Sender, notify_operators, wait_seconds
 from realestate.storage import FullStore, outbox
 from realestate.storage.postgres import PostgresStore
-from tests.monitoring.receiver import Receiver
+from tests.monitoring.receiver import Receiver, receiving
 
 SECRET = "whsec"
 
@@ -161,6 +161,20 @@ def test_one_bad_message_does_not_hold_back_other_topics(
     receiver.answers = [500]
     done = Sender(store, channels).send_due(at_most=2)
     assert (done.sent, done.postponed) == (1, 1)
+
+
+def test_a_receiver_that_does_not_respond_holds_back_no_other(
+    any_store: FullStore, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("realestate.monitoring.channels.TIMEOUT_SECONDS", 2.0)
+    with receiving() as silent:
+        silent.may_answer.clear()
+        for number in range(40):
+            any_store.enqueue(topic=f"search:{number}", dedupe_key=f"{number}", target=silent.url, title="t", body="b")
+        any_store.enqueue(topic="alert:x", dedupe_key="x", target=receiver.url, title="t", body="b")
+        Sender(any_store, Channels(allow_private=True)).send_due()
+        assert silent.requests <= delivery.TOGETHER, "after the first ones, all messages to it wait"
+        assert len(receiver.accepted) == 1
 
 
 def test_two_senders_at_once_send_each_message_once(any_url: str, any_store: FullStore, receiver: Receiver) -> None:

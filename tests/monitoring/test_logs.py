@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -118,6 +119,23 @@ def test_with_json_each_line_is_one_object() -> None:
         "request": "",
     }
     assert worker.endswith(f":{os.getpid()}")
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_the_lines_of_a_process_that_is_no_worker_have_the_same_form(as_json: bool) -> None:
+    """`realestate up` and `timetable run`."""
+    program = (
+        "import logging; from realestate.monitoring.logs import start_logging;"
+        f"start_logging('INFO', as_json={as_json});"
+        "logging.getLogger('realestate.x').info('timetable/started entry=e job=5f0c of redis://u:geheim@h/0')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "geheim" not in done.stderr
+    if as_json:
+        line = json.loads(done.stderr)
+        assert (line["level"], line["job"], line["portal"]) == ("INFO", "5f0c", "")
+    else:
+        assert " INFO timetable/started entry=e job=5f0c of redis://***@h/0" in done.stderr
 
 
 def test_json_has_the_traceback_without_passwords() -> None:

@@ -54,6 +54,8 @@ def run(
         logger.info("timetable/running %s: %d entries", path, len(file.entries))
         try:
             _tick_on(file, Runner(desk, tasks.run), desk, reporter(store, notify_urls))
+        except KeyboardInterrupt:
+            logger.info("timetable/stopped")
         finally:
             tasks.stop()
 
