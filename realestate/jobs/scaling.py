@@ -124,7 +124,6 @@ def needed_workers(load: Load, pages_per_second: float) -> tuple[int, list[str]]
             )
     demand = sum(each.demand for each in load.portals)
     needed = ceil(round(demand / (UTILISATION * pages_per_second), 9))
-    lines.append(
-        f"{demand:.2f} pages/s ÷ ({UTILISATION:g} × {pages_per_second:.2f} pages/s per worker) = {needed} workers"
-    )
+    shown = "1 worker" if needed == 1 else f"{needed} workers"
+    lines.append(f"{demand:.2f} pages/s ÷ ({UTILISATION:g} × {pages_per_second:.2f} pages/s per worker) = {shown}")
     return needed, lines

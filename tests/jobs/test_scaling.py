@@ -70,7 +70,7 @@ def test_the_reasons_show_the_calculation() -> None:
     assert "p0: 6,000 ready ÷ 300 s = 20.00/s, 2/s allowed now: 2.00/s" in text
     assert "p1: 900 ready ÷ 300 s = 3.00/s, no rate limit: 3.00/s" in text
     assert "p2: 5 ready ÷ 300 s = 0.02/s, 0/s allowed now: 0.00/s" in text
-    assert "5.00 pages/s ÷ (0.8 × 10.00 pages/s per worker) = 1 workers" in text
+    assert "5.00 pages/s ÷ (0.8 × 10.00 pages/s per worker) = 1 worker" in text
 
 
 def state(limit: RateLimit, **workers: HeartbeatData) -> State:
