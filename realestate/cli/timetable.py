@@ -28,8 +28,8 @@ def run(file: FileOption = None) -> None:
     from realestate.jobs.timetable.process import run as run_on
     from realestate.monitoring.logs import start_logging
 
+    entries = _entries(file)  # first: a wrong file is named also where nothing runs
     addresses = _addresses()
-    entries = _entries(file)
     start_logging(settings.LOG_LEVEL, as_json=settings.LOG_JSON)
     print(f"{len(entries)} entries of {_path(file)}; `realestate timetable next` shows what comes", flush=True)
     env = environment.changed(REDIS_URL=addresses.redis_url, STORE_URL=addresses.store_url)

@@ -114,7 +114,7 @@ def _add(series: Series, labels: tuple[str, ...], value: float) -> None:
 
 
 def bounded(metrics: Mapping[str, Series], most: int) -> dict[str, Series]:
-    """At most so many series in all: the metrics with the most are shortened. What is beyond is summed as `other`: of
+    """At most this many series in all: the metrics with the most are shortened. What is beyond is summed as `other`: of
     its portal, and where the portals are too many, of all."""
     each = most
     left = len(metrics)
