@@ -177,6 +177,8 @@ def _explained(error: Any) -> str:
     schema = order_schema()["properties"].get(where.partition(".")[0], {})
     if where == "deadline":
         return f"deadline {shown} is not a duration: write a number and s, m, h or d, such as 2h"
+    if where == "key":
+        return f"key {shown} is not a name: 1 to 128 letters, digits and any of _ . : @ -"
     if where == "pages":
         return f"pages {shown} is not a range: write the first and the last page, such as 1-50"
     # The schema sorts its values; people get the most common first.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
+from math import inf
 from operator import eq, gt, lt
 from typing import Any, Literal
 
@@ -28,6 +29,8 @@ _HEAD = """\
 _COMPARE: dict[str, Callable[[float, float], bool]] = {"==": eq, ">": gt, "<": lt}
 _AGGREGATE: dict[str, Callable[[Sequence[float]], float]] = {"sum": sum, "max": max, "min": min}
 _UNITS = {"s": 1, "m": 60, "h": 3600}
+#: A window has at most this many points, give or take a few: a day of looks every 15 seconds would be 5,760.
+_POINTS = 300
 
 
 def seconds(text: str) -> float:
@@ -170,10 +173,13 @@ class Evaluator:
         self._held: dict[tuple[str, int], Mapping[Labels, float]] = {}
         """A rule's name and the number of a condition -> the labels for which it held at the last look."""
         self._windows: dict[str, float] = {}
+        self._steps: dict[str, float] = {}
+        """Points of a metric's history are at least this far apart."""
         for condition in (condition for rule in self._rules for condition in rule.when if condition.window):
             for metric in filter(None, (condition.metric, condition.over)):
                 span = seconds(condition.window or "0s")
                 self._windows[metric] = max(self._windows.get(metric, 0.0), span)
+                self._steps[metric] = min(self._steps.get(metric, inf), span / _POINTS)
         self._history: dict[tuple[str, Labels], deque[tuple[float, float]]] = {}
         self._since: dict[tuple[str, Labels], float] = {}
         self._fired: dict[tuple[str, Labels], tuple[float, Match]] = {}
@@ -226,6 +232,8 @@ class Evaluator:
         for metric, window in self._windows.items():
             for labels, value in samples.get(metric, {}).items():
                 points = self._history.setdefault((metric, labels), deque())
+                if len(points) > 1 and points[-1][0] - points[-2][0] < self._steps[metric]:
+                    points.pop()  # the new one takes its place
                 points.append((now, value))
                 while points[0][0] < now - window:
                     points.popleft()

@@ -151,6 +151,16 @@ def test_that_nothing_happened_in_a_day_is_not_said_after_an_hour() -> None:
     assert fired == list(range(25, 30)), "after a day, and the ten minutes that the rule waits"
 
 
+def test_a_long_window_keeps_few_points_and_loses_nothing() -> None:
+    evaluator = Evaluator([RULES["no_new_listings"], RULES["ban_pages"]])
+    looks = 2 * 5760
+    for look in range(looks):
+        evaluated(evaluator, look * 15.0, fleet_listings_new=0.0, fleet_responses=float(look))
+    name = "realestate_fleet_responses"
+    assert 290 <= len(evaluator._history[name, ("tap",)]) <= 310
+    assert evaluator._increase(name, ("tap",), (looks - 1) * 15.0 - 86_400) == pytest.approx(5760, rel=0.01)
+
+
 def test_an_alert_that_another_process_saw_is_over_only_when_that_is_certain() -> None:
     """`watch` was started again: the rule has held for long, this process has seen it for a moment."""
     rule = RULES["workers_missing"]
