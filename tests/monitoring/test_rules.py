@@ -157,7 +157,7 @@ def test_a_long_window_keeps_few_points_and_loses_nothing() -> None:
     for look in range(looks):
         evaluated(evaluator, look * 15.0, fleet_listings_new=0.0, fleet_responses=float(look))
     name = "realestate_fleet_responses"
-    assert 290 <= len(evaluator._history[name, ("tap",)]) <= 310
+    assert 280 <= len(evaluator._history[name, ("tap",)]) <= 310
     assert evaluator._increase(name, ("tap",), (looks - 1) * 15.0 - 86_400) == pytest.approx(5760, rel=0.01)
 
 
