@@ -114,18 +114,17 @@ class Alerts:
         self._sent_directly = {}
         self._known = {key: each for key, each in self._known.items() if key in firing or key in known}
         for key, match in firing.items():
-            alert = known.get(key)
-            if alert is None:
+            fires = known.get(key)
+            if fires is None:
                 if self._known.pop(key, None) is not None:
                     continue  # another process has just seen that it is over; does it still fire at the next look?
-                alert = self._begun(_opened(key, match, now, notified=False))
-                lines.append(f"ALERT {alert.title}")
-            if not alert.notified and not self._is_silenced(key):
-                fresh = _opened(key, match, datetime.fromisoformat(alert.since), notified=True)
-                self._enqueue(fresh, "fired", fresh.title, fresh.body)
-                self._save(fresh)
-                alert = fresh
-            self._known[key] = alert
+                fires = self._begun(_opened(key, match, now, notified=False))
+                lines.append(f"ALERT {fires.title}")
+            if not fires.notified and not self._is_silenced(key):
+                fires = _opened(key, match, datetime.fromisoformat(fires.since), notified=True)
+                self._enqueue(fires, "fired", fires.title, fires.body)
+                self._save(fires)
+            self._known[key] = fires
         for key, alert in known.items():
             if key not in firing and self._is_over(alert.rule, labels_of(alert)):
                 lines.append(f"OVER  {alert.title}")

@@ -180,7 +180,7 @@ def test_an_alert_with_a_window_is_not_over_before_the_window_was_seen() -> None
     paused: Samples = {"realestate_portal_paused": {("tap", "worker"): 0.0}}
     over = []
     for minute in range(70):
-        counted = {"realestate_fleet_listings_new": {("tap",): float(minute)}}
+        counted: Samples = {"realestate_fleet_listings_new": {("tap",): float(minute)}}
         evaluator.evaluate({"realestate_fleet_dead_letters": {("tap",): 900.0}, **paused, **counted}, minute * 60.0)
         over.append([each for each in (name, "portal_stopped", "no_new_listings") if evaluator.is_over(each, ("tap",))])
     assert over[0] == []
@@ -257,7 +257,7 @@ def test_prometheus_accepts_the_rules_and_agrees(tmp_path: Path) -> None:
         content = {"rule_files": ["rules.json"], "evaluation_interval": f"{minutes}m", "tests": tests}
         (tmp_path / files[-1]).write_text(json.dumps(content))
     for arguments in (["check", "rules", "full.json"], ["test", "rules", *files]):
-        done = subprocess.run(["promtool", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["promtool", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=250)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
