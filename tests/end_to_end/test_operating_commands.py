@@ -56,6 +56,7 @@ def test_of_several_timetable_processes_one_starts_the_job_and_a_broken_file_sto
     with ExitStack() as stack:
         command = [*REALESTATE, "timetable", "run", "--file", str(path)]
         timetables = [stack.enter_context(running(command, env, tmp_path / f"{number}.log")) for number in range(3)]
+        until(lambda: all("timetable/running" in each.log.read_text() for each in timetables), "all processes")
         until(lambda: store.orders(), "the job that was due while nothing ran")
         timetables[0].process.kill()
         timetables[0].process.wait()

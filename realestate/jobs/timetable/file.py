@@ -37,7 +37,7 @@ class TimetableFile:
         return self.entries
 
     def repeat_error(self) -> None:
-        """Say once more that the file is broken, if it is: whoever was told may have forgotten it."""
+        """Report the error once more, if there is one: Redis may have restarted and lost it."""
         if self._error:
             self._reported = None
 
