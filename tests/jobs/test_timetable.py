@@ -126,19 +126,19 @@ def test_a_file_that_breaks_keeps_the_last_good_one(tmp_path: Path) -> None:
         TimetableFile(path, None, errors.append)
 
 
-def test_an_error_that_could_not_be_told_is_told_later(tmp_path: Path) -> None:
+def test_an_error_that_could_not_be_reported_is_reported_later(tmp_path: Path) -> None:
     """Redis is away while the file is changed; later it restarts, and has forgotten the error."""
     path = tmp_path / "timetable.toml"
     path.write_text('[[entry]]\nname="a"\ncron="* * * * *"\nrun="retain"\n')
-    told: list[str] = []
+    reported: list[str] = []
     is_away = True
 
-    def tell(error: str) -> None:
+    def report(error: str) -> None:
         if is_away:
             raise ConnectionError
-        told.append(error)
+        reported.append(error)
 
-    file = TimetableFile(path, None, tell)
+    file = TimetableFile(path, None, report)
     path.write_text("[[entry")
     for _ in range(2):
         with pytest.raises(ConnectionError):
@@ -146,16 +146,16 @@ def test_an_error_that_could_not_be_told_is_told_later(tmp_path: Path) -> None:
     is_away = False
     for _ in range(3):
         file.latest()
-    assert len(told) == 1
+    assert len(reported) == 1
     file.repeat_error()
     file.latest()
-    assert len(told) == 2
+    assert len(reported) == 2
     file.repeat_error()
     path.write_text('[[entry]]\nname="b"\ncron="* * * * *"\nrun="retain"\n')
     file.latest()
     file.repeat_error()
     file.latest()
-    assert told[2:] == [""]
+    assert reported[2:] == [""]
 
 
 # ----- times
