@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.exception_handlers import http_exception_handler, request_validation_exception_handler
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
@@ -25,6 +24,7 @@ from realestate.web.feeds import add_feeds
 from realestate.web.json_response import JsonResponse, Refusal, refusal
 from realestate.web.keys import Key
 from realestate.web.pages.app import add_pages
+from realestate.web.pages.render import is_page, problem, sentence_of
 from realestate.web.pages.web import Tiles, web_of
 from realestate.web.security import Limits, Principal, Security
 from realestate.web.stores import Stores
@@ -93,6 +93,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _wrong_parameter)
     app.add_exception_handler(HTTPException, _not_found)
     app.add_exception_handler(StoreError, _store_away)
+    app.add_exception_handler(Exception, _unexpected)
     for error in REDIS_ERRORS:
         app.add_exception_handler(error, _redis_away)
     return app
@@ -140,33 +141,45 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _wrong_question(request: Request, error: Exception) -> Response:
+    if is_page(request):
+        return problem(request, 422, "This cannot be shown", sentence_of(error))
     return JsonResponse({"error": str(error)}, 422)
 
 
 async def _wrong_parameter(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    if not _is_of_api(request):
-        return await request_validation_exception_handler(request, error)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:]) or "the body"
-    return JsonResponse({"error": f"{where}: {first['msg']}"[:500]}, 422)
+    why = f"{where}: {first['msg']}"[:500]
+    if is_page(request):
+        return problem(request, 422, "This address cannot be read", f"{why}.")
+    return JsonResponse({"error": why}, 422)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if not _is_of_api(request):
-        return await http_exception_handler(request, error)
+    if is_page(request):
+        return problem(request, error.status_code, "There is no such page", "The address may be old, or misspelled.")
     status = 422 if error.status_code == 400 else error.status_code  # a body that cannot be read
     return JsonResponse({"error": str(error.detail)}, status, error.headers)
 
 
-def _is_of_api(request: Request) -> bool:
-    return request.url.path.startswith("/api/")
-
-
 def _store_away(request: Request, error: Exception) -> Response:
+    if is_page(request):
+        text = "It is asked again when this page is loaded again. Workers keep what they fetch until it is back."
+        return problem(request, 503, "The database is not available", text)
     return JsonResponse({"error": "the store does not respond; try again later"}, 503, {"retry-after": "5"})
 
 
+def _unexpected(request: Request, error: Exception) -> Response:
+    """A fault of ours. The server logs where it happened."""
+    if is_page(request):
+        return problem(request, 500, "This page cannot be made", "The log of the server says why.")
+    return JsonResponse({"error": "internal error: the log of the server says why"}, 500)
+
+
 def _redis_away(request: Request, error: Exception) -> Response:
+    if is_page(request):
+        text = f"{error_text(error)[:200]}. Load the page again when it is back."
+        return problem(request, 503, "Redis is not available", text)
     return JsonResponse({"error": f"Redis does not respond: {error_text(error)}"[:200]}, 503, {"retry-after": "5"})

@@ -33,8 +33,7 @@ def settle(page: Page) -> None:
     """Wait until scripts and the map are ready."""
     page.wait_for_selector("body[data-ready=yes]")
     if page.query_selector("#map"):
-        page.wait_for_selector("#map[data-state=ready][data-map=loaded]", timeout=60_000)
-        page.wait_for_timeout(2000)  # the map is drawn after its data came
+        page.wait_for_selector("#map[data-state=ready][data-map=loaded][data-drawn=yes]", timeout=120_000)
 
 
 def take(browser: Browser, url: str, to: Path, width: int, height: int, *, dark: bool, whole: bool) -> None:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from realestate.web.keys import find_key
-from realestate.web.pages.render import page
+from realestate.web.pages.render import page, sentence_of
 from realestate.web.pages.sessions import CSRF_FIELD, CSRF_HEADER, Session
 from realestate.web.pages.web import Web, web_of
 
@@ -136,4 +136,4 @@ def to_sign_in(request: Request, error: Exception) -> Response:
 
 
 def refuse(request: Request, error: Exception) -> Response:
-    return page(request, "problem.html", None, status=403, title="Not allowed", text=f"{error}.".capitalize())
+    return page(request, "problem.html", None, status=403, title="Not allowed", text=sentence_of(error))

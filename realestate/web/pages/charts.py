@@ -52,5 +52,11 @@ class Chart:
         }
 
     @property
+    def unit(self) -> str:
+        """The unit of the values; empty if they are counted, or have several."""
+        units = {each.unit for each in self.series}
+        return units.pop() if len(units) == 1 else ""
+
+    @property
     def is_empty(self) -> bool:
         return not self.times

@@ -57,6 +57,14 @@ SORT_WORDS = {
     "rooms": ("most rooms", "fewest rooms"),
     "cheaper_by": ("largest price cut", "largest price rise"),
 }
+#: The columns that listings can be sorted by: label, and the minus of the order that is wanted first.
+SORT_HEADS = {
+    "price": ("Price", ""),
+    "price_per_m2": ("Per m²", ""),
+    "area_m2": ("m²", "-"),
+    "rooms": ("Rooms", "-"),
+    "first_seen_at": ("First seen", "-"),
+}
 _COMPARED = {"=": "", "!=": "not ", "<=": "at most ", ">=": "at least ", "<": "below ", ">": "above "}
 _NAMES = {
     "area_m2": "area",
@@ -87,6 +95,19 @@ class Choice:
     count: int
     address: str
     is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SortHead:
+    """The heading of a column, and the address of the same listings in its order."""
+
+    field: str
+    label: str
+    direction: str
+    """`ascending` or `descending` if it is the order now; empty otherwise."""
+    words: str
+    """The order that the address has."""
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +269,17 @@ def _choice(
     if not is_chosen:
         base = replace(base, conditions=(*base.conditions, Comparison(field, "=", (value,))))
     return Choice("unknown" if value is None else words(str(value)), count, address(base, sort), is_chosen)
+
+
+def sort_heads(filter: Filter, sort: str) -> list[SortHead]:
+    """The headings of the columns with numbers. Choosing the one that is the order now reverses it."""
+    found = []
+    for field, (label, first) in SORT_HEADS.items():
+        direction = {field: "ascending", f"-{field}": "descending"}.get(sort, "")
+        prefix = {"ascending": "-", "descending": "", "": first}[direction]
+        words_of = SORT_WORDS[field][0 if prefix else 1]
+        found.append(SortHead(field, label, direction, words_of, address(filter, prefix + field)))
+    return found
 
 
 def sort_choices(sort: str) -> list[tuple[str, str, bool]]:

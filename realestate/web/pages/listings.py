@@ -64,6 +64,17 @@ class Listings:
         """The area that was drawn."""
         return next((each for each in self.filter.conditions if isinstance(each, Polygon | Box)), None)
 
+    @property
+    def outline(self) -> str:
+        """The corners of that area, for the map; empty without one."""
+        area = self.area
+        if isinstance(area, Box):
+            west, south, east, north = area.west, area.south, area.east, area.north
+            corners: Sequence[tuple[float, float]] = ((west, south), (east, south), (east, north), (west, north))
+        else:
+            corners = area.corners if area else ()
+        return ";".join(f"{longitude},{latitude}" for longitude, latitude in corners)
+
 
 def read_listings(store: FullStore, filter: Filter, sort: str, cursor: str | None) -> Listings:
     """Raises QueryError if the filter, the order or the cursor cannot be asked."""

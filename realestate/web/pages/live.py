@@ -9,6 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from realestate.web.pages.site import LIVE_SECONDS
+from realestate.web.pages.web import web_of
 
 #: An empty line is sent after this time, so that a lost connection is noticed at both ends.
 QUIET_SECONDS = 15.0
@@ -21,10 +22,13 @@ def stream(request: Request, parts: Callable[[], Mapping[str, str]]) -> Streamin
 
 
 async def _events(request: Request, parts: Callable[[], Mapping[str, str]]) -> AsyncIterator[bytes]:
+    """Until the reader leaves, or the session ends: then the browser asks again, and is sent to the sign-in."""
+    sessions = web_of(request).sessions
+    has_session = sessions.of(request) is not None
     sent: dict[str, str] = {}
     quiet = 0.0
     yield b"retry: 2000\n\n"
-    while not await request.is_disconnected():
+    while not await request.is_disconnected() and not (has_session and sessions.of(request) is None):
         for id, html in (await run_in_threadpool(parts)).items():
             if sent.get(id) != html:
                 sent[id] = html

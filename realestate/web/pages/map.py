@@ -17,7 +17,7 @@ from realestate.web.pages.formats import Formats
 POINTS_ZOOM = 12.0
 FEW = 150
 #: Zoom -> resolution of the hexagons, which look about equally large on the screen.
-RESOLUTION = ((1.2, 1), (2.4, 2), (4.5, 3), (6.0, 4), (7.5, 5), (9.0, 6), (10.5, 7), (99.0, 8))
+RESOLUTION = ((2.4, 2), (4.5, 3), (6.0, 4), (7.5, 5), (9.0, 6), (10.5, 7), (99.0, 8))
 #: From this zoom on, places have their names: above it there is no room for them.
 LABELS_ZOOM = 6.0
 #: Prices of at most this many listings are read for one map; of more, a sample.
@@ -142,6 +142,7 @@ def hexagon_map(store: FullStore, filter: Filter, box: Box, zoom: float, fmt: Fo
     return {
         "kind": "hexagons",
         "count": len(features),
+        "text": _in_view(sum(each.count for each in cells), fmt, f" in {fmt.number(len(cells))} hexagons"),
         "legend": legend(limits, operation, fmt, note),
         "features": {"type": "FeatureCollection", "features": features},
     }
@@ -172,6 +173,13 @@ def _hexagon(
     }
 
 
+def _in_view(listings: int, fmt: Formats, how: str = "") -> str:
+    """What the map shows, in words."""
+    if not listings:
+        return "No result in this view of the map."
+    return f"{fmt.number(listings)} {'listing' if listings == 1 else 'listings'} in this view{how}."
+
+
 def point_map(store: FullStore, filter: Filter, box: Box, fmt: Formats) -> dict[str, Any]:
     """The listings as GeoJSON."""
     points = store.points(filter, box)
@@ -191,6 +199,7 @@ def point_map(store: FullStore, filter: Filter, box: Box, fmt: Formats) -> dict[
     return {
         "kind": "points",
         "count": len(features),
+        "text": _in_view(len(features), fmt),
         "legend": {"title": "Single listings", "steps": [], "note": note},
         "features": {"type": "FeatureCollection", "features": features},
     }

@@ -19,8 +19,8 @@ from realestate.web.pages.site import Ask
 WEEKS = 104
 #: Places of the table.
 PLACES = 300
-#: Places of today's market.
-PLACES_TODAY = 60
+#: Places of each table of today's market.
+PLACES_TODAY = 40
 #: A median of fewer listings is not shown, as in the weekly figures.
 FEWEST = 5
 #: How the store calls a place that is not known.
@@ -149,14 +149,44 @@ def _weeks(store: FullStore, chosen: Chosen, today: date) -> list[MarketWeek]:
     return [each for each in store.market_weeks(wanted) if Chosen.of(each) == chosen]
 
 
+@dataclass(frozen=True, slots=True)
+class Today:
+    """Today's medians of sales or of rents, by place."""
+
+    operation: str
+    rows: Sequence[tuple[MarketRow, float | None]]
+    """Each with its price per m² as a share of the highest one in its currency."""
+
+
 def today_of(rows: Iterable[MarketRow], country: str, operation: str) -> Sequence[MarketRow]:
     """Today's medians of the places that match, those with the most listings first. Of few listings none is shown."""
-    found = [
+    return [
         each
         for each in rows
         if each.listings >= FEWEST and country in ("", each.country) and operation in ("", each.operation)
     ]
-    return found[:PLACES_TODAY]
+
+
+def tables_of(rows: Sequence[MarketRow]) -> Sequence[Today]:
+    """Sales and rents are never compared with each other: each has its table."""
+    found = []
+    for operation in dict.fromkeys(each.operation for each in sorted(rows, key=lambda each: each.operation != "sale")):
+        own = [each for each in rows if each.operation == operation][:PLACES_TODAY]
+        highest: dict[str, float] = {}
+        for each in own:
+            highest[each.currency] = max(highest.get(each.currency, 0.0), float(each.median_price_per_m2 or 0))
+        shares = [float(each.median_price_per_m2 or 0) / (highest[each.currency] or 1) or None for each in own]
+        found.append(Today(operation, list(zip(own, shares, strict=True))))
+    return found
+
+
+def today_as_csv(rows: Iterable[MarketRow]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    names = [each.name for each in fields(MarketRow)]
+    writer.writerow(names)
+    writer.writerows([getattr(row, name) for name in names] for row in rows)
+    return text.getvalue()
 
 
 def place_of(row: MarketRow) -> str:

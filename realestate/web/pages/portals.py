@@ -41,7 +41,8 @@ class Portal:
 
     @property
     def active_at(self) -> datetime | None:
-        at = self.state.active_at if self.state else 0.0
+        """When a worker that lives last got a page; if none lives, when one was last heard of."""
+        at = (self.state.active_at or self.state.heard_at) if self.state else 0.0
         return stored.moment(at) if at else None
 
 

@@ -16,6 +16,8 @@ FEWEST = 20
 #: A field that falls by so much from one day to the next is reported; so is a portal with so much in quarantine.
 FALL = 0.2
 QUARANTINED = 0.05
+#: A field that changed less has no small picture: a straight line says nothing.
+LEAST_CHANGE = 0.03
 #: The fields that the words for a portal name.
 _NAMED = ("price", "area_m2", "latitude")
 WORDS = {
@@ -37,7 +39,7 @@ class Cell:
     share: float
     has_fallen: bool
     line: str
-    """The corners of an SVG polyline; empty if there is only one day."""
+    """The corners of an SVG polyline; empty if there is only one day, or if the days hardly differ."""
 
 
 def word_of(field: str) -> str:
@@ -90,7 +92,7 @@ def quality_of(days: Sequence[FieldCoverage], listings: int, quarantined: int, f
     kept = f"; {fmt.number(quarantined)} in quarantine" if quarantined else ""
     if len(days) > 1:
         return Health("good", "as before", f"{shares} known{kept}")
-    return Health("idle", "read on one day", f"{shares} known{kept}")
+    return Health("idle", "one day so far", f"{shares} known{kept}")
 
 
 def cells(days: Sequence[FieldCoverage]) -> Sequence[Cell]:
@@ -101,7 +103,8 @@ def cells(days: Sequence[FieldCoverage]) -> Sequence[Cell]:
 
 def _line(days: Sequence[FieldCoverage], field: str) -> str:
     span = (days[-1].day - days[0].day).days
-    if not span:
+    shares = [each.share(field) for each in days]
+    if not span or max(shares) - min(shares) < LEAST_CHANGE:
         return ""
     return " ".join(
         f"{(each.day - days[0].day).days / span * _WIDTH:.1f},{(1 - each.share(field)) * (_HEIGHT - 2) + 1:.1f}"

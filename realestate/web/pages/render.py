@@ -103,6 +103,22 @@ def page(
     return html_response(request, html, status, content_security_policy or policy())
 
 
+def is_page(request: Request) -> bool:
+    """Whether a person asks for a page, not a program or a script of a page for data."""
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
+
+
+def problem(request: Request, status: int, title: str, text: str) -> Response:
+    """A page that says what is wrong."""
+    return page(request, "problem.html", None, status=status, title=title, text=text)
+
+
+def sentence_of(error: Exception) -> str:
+    """What an error says, as a sentence."""
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def html_response(request: Request, html: str, status: int, content_security_policy: str) -> Response:
     sent = headers(content_security_policy)
     if cookie := getattr(request.state, "new_cookie", ""):

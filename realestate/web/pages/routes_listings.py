@@ -26,6 +26,7 @@ router = APIRouter(include_in_schema=False)
 LABELS = 40
 FORM_FIELDS = {each.name for each in (*shown.CHOICES, *shown.NUMBERS, shown.TEXT)}
 Text = Annotated[str, Query(max_length=9000)]
+Zoom = Annotated[float, Query(ge=-5, le=30, allow_inf_nan=False)]
 
 
 @router.get("/listings")
@@ -99,7 +100,7 @@ def export(request: Request, session: Reader, format: FormatName, where: Text = 
 
 
 @router.get("/listings/map.json")
-def map_data(request: Request, session: Reader, bbox: str, zoom: float, where: Text = "") -> Response:
+def map_data(request: Request, session: Reader, bbox: str, zoom: Zoom, where: Text = "") -> Response:
     """What the map shows of the matches in a box."""
     fmt = formats_of(request)
     try:

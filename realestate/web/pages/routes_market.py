@@ -1,5 +1,6 @@
 """The routes of the market page."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Annotated
@@ -8,8 +9,19 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from realestate.storage.homes import MarketFilter
+from realestate.storage.store import MarketRow
 from realestate.web.pages.access import Reader
-from realestate.web.pages.market import Chosen, Market, as_csv, listings_of, place_of, read_market, today_of
+from realestate.web.pages.market import (
+    Chosen,
+    Market,
+    as_csv,
+    listings_of,
+    place_of,
+    read_market,
+    tables_of,
+    today_as_csv,
+    today_of,
+)
 from realestate.web.pages.render import page
 from realestate.web.pages.web import web_of
 
@@ -35,7 +47,7 @@ def show(request: Request, session: Reader, of: Text = "", operation: Text = "",
         address=address,
         chosen_of=Chosen.of,
         csv=f"/market.csv?{request.url.query}",
-        today=() if found.places else today_of(web_of(request).site.market.get(), of.upper(), operation),
+        today=tables_of(_today(request, found, of, operation)),
         listings_of=listings_of,
         place_of=place_of,
     )
@@ -45,10 +57,17 @@ def show(request: Request, session: Reader, of: Text = "", operation: Text = "",
 def download(
     request: Request, session: Reader, of: Text = "", operation: Text = "", property_type: Text = ""
 ) -> Response:
-    """The weeks of the series that the page shows."""
+    """The weeks of the series that the page shows; before the first week is over, today's medians."""
     found = _read(request, of, operation, property_type)
+    today = _today(request, found, of, operation)
     headers = {"Content-Disposition": 'attachment; filename="market.csv"', "X-Content-Type-Options": "nosniff"}
-    return Response(as_csv(found.weeks), headers=headers, media_type="text/csv; charset=utf-8")
+    text = today_as_csv(today) if today else as_csv(found.weeks)
+    return Response(text, headers=headers, media_type="text/csv; charset=utf-8")
+
+
+def _today(request: Request, found: Market, of: str, operation: str) -> Sequence[MarketRow]:
+    """Today's medians, until there are figures by week."""
+    return () if found.places else today_of(web_of(request).site.market.get(), of.upper(), operation)
 
 
 def _read(request: Request, of: str, operation: str, property_type: str) -> Market:

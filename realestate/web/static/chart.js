@@ -94,10 +94,10 @@ function dateOf(seconds, step) {
   return step >= 86400 || seconds % 86400 === 0 ? shortDate.format(at) : clock.format(at);
 }
 
-// One point stands in the middle of its day: uPlot would give it years.
+// What was seen within a day is the end of a week: uPlot would give one point years.
 function dates(low, high, times) {
-  if (times.length < 2) return [times[0] - 43200, times[0] + 43200];
-  return high - low < 86400 ? [high - 86400, high + 3600] : [low, high];
+  const [first, last] = [times[0], times.at(-1)];
+  return last - first < 86400 ? [first - 6 * 86400, last + 86400] : [low, high];
 }
 
 // Counts begin at 0. A price does not: its changes would not be seen.
@@ -131,15 +131,32 @@ function drawMarks(plot, marks, colour, text) {
   ctx.restore();
 }
 
+// The picture is read without the page: it has the title, and the name and unit of each line.
 function saveAsPicture(figure) {
+  const data = JSON.parse(document.getElementById(figure.dataset.chart).textContent);
   const source = figure.querySelector("canvas");
   const copy = document.createElement("canvas");
-  copy.width = source.width;
-  copy.height = source.height;
   const context = copy.getContext("2d");
+  const scale = devicePixelRatio || 1;
+  const [edge, size] = [16 * scale, 13 * scale];
+  copy.width = source.width + 2 * edge;
+  copy.height = source.height + 2 * edge + 4 * size;
   context.fillStyle = token("surface");
   context.fillRect(0, 0, copy.width, copy.height);
-  context.drawImage(source, 0, 0);
+  context.fillStyle = token("text");
+  context.font = `600 ${1.15 * size}px system-ui, sans-serif`;
+  context.fillText(figure.dataset.title, edge, edge + size, copy.width - 2 * edge);
+  context.font = `${size}px system-ui, sans-serif`;
+  let x = edge;
+  for (const [index, { label, unit, kind }] of data.series.entries()) {
+    context.fillStyle = kind === "edge" ? withAlpha(token("series-1"), 0.6) : token(`series-${(index % 4) + 1}`);
+    context.fillRect(x, edge + 2.1 * size, size, 0.3 * size);
+    context.fillStyle = token("muted");
+    const text = unit ? `${label} (${unit})` : label;
+    context.fillText(text, x + 1.4 * size, edge + 2.6 * size);
+    x += context.measureText(text).width + 3 * size;
+  }
+  context.drawImage(source, edge, edge + 4 * size);
   copy.toBlob((blob) => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);

@@ -45,11 +45,12 @@ const GROUND = { light: "#dfe7ee", dark: "#10202c" };
 const LAND = { light: "#f7f6f2", dark: "#232b35" };
 const BORDER = { light: "#a9b4c0", dark: "#47566a" };
 const ACCENT = { light: "#0b6b66", dark: "#4fc9bd" };
+const STROKE = { light: "#ffffff", dark: "#0f1318" };
 const scheme = () => (document.documentElement.hasAttribute("data-dark") ? "dark" : "light");
 const EMPTY = { type: "FeatureCollection", features: [] };
 
 function style() {
-  const sources = { outlines: { type: "geojson", data: EMPTY }, hexagons: { type: "geojson", data: EMPTY }, points: { type: "geojson", data: EMPTY } };
+  const sources = { outlines: { type: "geojson", data: EMPTY }, hexagons: { type: "geojson", data: EMPTY }, points: { type: "geojson", data: EMPTY }, area: { type: "geojson", data: areaOf() } };
   const layers = [
     { id: "ground", type: "background", paint: { "background-color": GROUND[scheme()] } },
     { id: "land", type: "fill", source: "outlines", paint: { "fill-color": LAND[scheme()] } },
@@ -69,10 +70,11 @@ function style() {
       paint: {
         "circle-color": ACCENT[scheme()],
         "circle-radius": ["interpolate", ["linear"], ["zoom"], 6, 4, 14, 7],
-        "circle-stroke-color": scheme() === "dark" ? "#0f1318" : "#ffffff",
+        "circle-stroke-color": STROKE[scheme()],
         "circle-stroke-width": 1.5,
       },
     },
+    { id: "area", type: "line", source: "area", paint: { "line-color": ACCENT[scheme()], "line-width": 2.5, "line-dasharray": [2, 1.5] } },
   );
   return { version: 8, sources, layers };
 }
@@ -81,6 +83,11 @@ const boundsOf = () => {
   const numbers = (results()?.dataset.bounds || "").split(",").map(Number);
   return numbers.length === 4 && numbers.every(Number.isFinite) ? [numbers.slice(0, 2), numbers.slice(2)] : undefined;
 };
+// The area that the listings are within: one that was drawn, or a view of the map.
+function areaOf() {
+  const corners = (results()?.dataset.area || "").split(";").filter(Boolean).map((corner) => corner.split(",").map(Number));
+  return corners.length ? { type: "Feature", properties: {}, geometry: { type: "Polygon", coordinates: [[...corners, corners[0]]] } } : EMPTY;
+}
 const FIT = { padding: 36, maxZoom: 14 };
 
 let map;
@@ -113,6 +120,8 @@ function begin() {
     box.dataset.map = "loaded";
   });
   map.on("moveend", load);
+  map.on("idle", () => (box.dataset.drawn = "yes"));
+  map.on("movestart", () => delete box.dataset.drawn);
   map.on("click", "hexagons", showHexagon);
   map.on("click", "points", showPoint);
   for (const layer of ["hexagons", "points"]) {
@@ -152,14 +161,20 @@ function unwrap(ring) {
   }
 }
 
+// West, south, east and north of the view. Whoever went around the world is back in it.
+function view() {
+  const bounds = map.getBounds();
+  const turns = map.getCenter().lng - map.getCenter().wrap().lng;
+  const [west, east] = [Math.max(-180, bounds.getWest() - turns), Math.min(180, bounds.getEast() - turns)];
+  return [west, Math.max(-90, bounds.getSouth()), east, Math.min(90, bounds.getNorth())].map((each) => each.toFixed(5)).join(",");
+}
+
 async function load() {
   if (!map?.getSource("hexagons")) return;
   loading?.abort();
   loading = new AbortController();
   box.dataset.state = "loading";
-  const bounds = map.getBounds();
-  const corners = [Math.max(-180, bounds.getWest()), Math.max(-90, bounds.getSouth()), Math.min(180, bounds.getEast()), Math.min(90, bounds.getNorth())];
-  const asked = new URLSearchParams({ bbox: corners.map((each) => each.toFixed(5)).join(","), zoom: map.getZoom().toFixed(2) });
+  const asked = new URLSearchParams({ bbox: view(), zoom: map.getZoom().toFixed(2) });
   if (results()?.dataset.where) asked.set("where", results().dataset.where);
   try {
     const response = await fetch(`/listings/map.json?${asked}`, { signal: loading.signal });
@@ -180,8 +195,7 @@ function show(data) {
   box.dataset.kind = data.kind;
   box.dataset.count = data.count;
   box.dataset.state = "ready";
-  const noun = isPoints ? "listings" : "hexagons";
-  status.textContent = data.count ? `${data.count.toLocaleString(document.documentElement.dataset.locale)} ${noun} in this view.` : "No result in this view of the map.";
+  status.textContent = data.text;
 }
 
 function swatch(colour) {
@@ -257,8 +271,8 @@ function open(at, title, text, address, link) {
   popup = new maplibregl.Popup({ maxWidth: "18rem" }).setLngLat(at).setDOMContent(content).addTo(map);
 }
 
-const withArea = (corners) => {
-  const where = [results()?.dataset.withoutArea, corners && `polygon=${corners}`].filter(Boolean).join(" ");
+const withArea = (area) => {
+  const where = [results()?.dataset.withoutArea, area].filter(Boolean).join(" ");
   const asked = new URLSearchParams();
   if (where) asked.set("where", where);
   const sort = results()?.dataset.sort;
@@ -269,7 +283,7 @@ const withArea = (corners) => {
 function showHexagon(event) {
   if (drawing) return;
   const { title, text, area } = event.features[0].properties;
-  open(event.lngLat, title, text, withArea(area), "Show only these");
+  open(event.lngLat, title, text, withArea(`polygon=${area}`), "Show only these");
 }
 
 function showPoint(event) {
@@ -312,7 +326,7 @@ async function startDrawing() {
   drawing.on("finish", (id) => {
     const ring = drawing.getSnapshotFeature(id).geometry.coordinates[0].slice(0, -1);
     stopDrawing();
-    go(withArea(ring.map((corner) => corner.map((degrees) => degrees.toFixed(5)).join(",")).join(";")));
+    go(withArea(`polygon=${ring.map((corner) => corner.map((degrees) => degrees.toFixed(5)).join(",")).join(";")}`));
   });
   drawing.on("change", () => {
     const area = drawing?.getSnapshot().find(({ geometry }) => geometry.type === "Polygon");
@@ -338,7 +352,10 @@ document.addEventListener("keydown", (event) => event.key === "Escape" && drawin
 clearButton?.addEventListener("click", () => go(withArea("")));
 document.getElementById("fit")?.addEventListener("click", () => boundsOf() && map.fitBounds(boundsOf(), FIT));
 
+document.getElementById("in-view")?.addEventListener("click", () => map && go(withArea(`bbox=${view()}`)));
+
 function showArea() {
+  map?.getSource("area")?.setData(areaOf());
   clearButton.hidden = results()?.dataset.where === results()?.dataset.withoutArea;
 }
 
@@ -356,6 +373,8 @@ document.addEventListener("theme", () => {
   map.setPaintProperty("borders", "line-color", BORDER[scheme()]);
   map.setPaintProperty("hexagon-edges", "line-color", GROUND[scheme()]);
   map.setPaintProperty("points", "circle-color", ACCENT[scheme()]);
+  map.setPaintProperty("points", "circle-stroke-color", STROKE[scheme()]);
+  map.setPaintProperty("area", "line-color", ACCENT[scheme()]);
 });
 
 if (box) {

@@ -23,6 +23,7 @@ class Live {
       // The browser tries again by itself unless the answer was an error.
       if (this.source?.readyState === EventSource.CLOSED) {
         this.close();
+        this.signIn();
         clearTimeout(this.again);
         this.again = setTimeout(() => this.open(), 3000);
       }
@@ -32,6 +33,12 @@ class Live {
       this.waiting.set(id, html);
       this.flush();
     });
+  }
+
+  // A session that ended is no lost connection: the server says where to sign in again.
+  async signIn() {
+    const answer = await fetch(location.href, { headers: { "HX-Request": "true" } }).catch(() => undefined);
+    if (answer?.status === 401) location.assign(answer.headers.get("HX-Redirect"));
   }
 
   close() {
@@ -100,10 +107,11 @@ function ask(question, yes) {
 document.addEventListener("click", async (event) => {
   const copy = event.target.closest("[data-copy]");
   if (copy) {
-    await navigator.clipboard?.writeText(copy.dataset.copy);
-    const before = copy.textContent;
-    copy.textContent = "Copied";
-    setTimeout(() => (copy.textContent = before), 1500);
+    // Without TLS the clipboard is there on this machine only; elsewhere the text is selected.
+    const isCopied = await navigator.clipboard?.writeText(copy.dataset.copy).then(() => true, () => false);
+    if (!isCopied) getSelection().selectAllChildren(copy.previousElementSibling);
+    copy.textContent = isCopied ? "Copied" : "Selected";
+    setTimeout(() => (copy.textContent = "Copy"), 1500);
   }
   const photo = event.target.closest("button[data-photo]");
   if (photo) {
@@ -117,6 +125,18 @@ document.addEventListener("click", async (event) => {
   if (event.target.closest("[data-all-photos]")) {
     document.querySelectorAll("button[data-photo]").forEach((each) => each.click());
     event.target.closest("[data-all-photos]").remove();
+  }
+});
+
+document.addEventListener("change", (event) => {
+  const boxes = (form) => [...form.querySelectorAll("input[name=chosen]")];
+  const form = event.target.closest("form");
+  if (event.target.matches("[data-choose-all]")) boxes(form).forEach((each) => (each.checked = event.target.checked));
+  else if (event.target.name === "chosen") {
+    const all = form.querySelector("[data-choose-all]");
+    const chosen = boxes(form).filter((each) => each.checked).length;
+    all.checked = chosen === boxes(form).length;
+    all.indeterminate = chosen > 0 && !all.checked;
   }
 });
 

@@ -20,6 +20,7 @@ from realestate.queue.request_queue import QueueSettings, RequestQueue
 from realestate.storage import Batch
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.query import parse_filter
+from realestate.web.pages import map as maps
 from tests.storage.batches import quarantined
 from tests.web.pages.conftest import Opened
 
@@ -99,21 +100,31 @@ def test_drawing_an_area_filters(address: str, open_page: Callable[..., Opened])
     expect(page.locator("h1")).not_to_have_text(f"{before} listings")
     assert 0 < count_of(page) < before
     assert "polygon" in where_of(page)
+    assert len((page.locator("#results").get_attribute("data-area") or "").split(";")) == 4
     page.get_by_role("button", name="Clear the area").click()
     page.wait_for_url(lambda url: "polygon" not in url)
     expect(page.locator("h1")).to_have_text(f"{before} listings")
+    # By keyboard: what the map shows is an area too.
+    page.locator("#map").evaluate("map => map.map.jumpTo({center: [49.87, 40.41], zoom: 13})")
+    page.get_by_role("button", name="Only this view").press("Enter")
+    page.wait_for_url("**bbox**")
+    expect(page.locator("h1")).not_to_have_text(f"{before} listings")
     assert opened.problems == []
 
 
-def test_the_map_has_hexagons_then_points(address: str, open_page: Callable[..., Opened]) -> None:
-    opened = open_page(f"{address}/listings?where=status%3Dany")
+def test_the_map_has_hexagons_then_points(
+    address: str, open_page: Callable[..., Opened], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maps, "FEW", 10)  # so few results are points at any zoom
+    opened = open_page(f"{address}/listings?where=country%3DAZ")
     page = opened.page
-    page.wait_for_selector("#map[data-map=loaded][data-state=ready]")
-    # So few results are points at any zoom; the hexagons come from the same data.
-    assert page.locator("#map").get_attribute("data-kind") == "points"
-    answer = page.evaluate("fetch('/listings/map.json?bbox=-10,35,60,60&zoom=5').then((r) => r.json())")
-    assert answer["kind"] == "points"
-    assert answer["count"] == count_of(open_page(f"{address}/listings").page)
+    page.wait_for_selector("#map[data-map=loaded][data-kind=hexagons]")
+    expect(page.locator("#map-status")).to_have_text(re.compile(r"^\d+ listings in this view in \d+ hexagons\.$"))
+    expect(page.locator("#legend strong")).to_contain_text("Median price per m²")
+    page.locator("#map").evaluate("map => map.map.jumpTo({center: [49.87, 40.41], zoom: 12.5})")
+    page.wait_for_selector("#map[data-kind=points]")
+    expect(page.locator("#legend strong")).to_have_text("Single listings")
+    assert opened.problems == []
 
 
 def test_an_area_of_the_map_is_a_question(address: str, open_page: Callable[..., Opened]) -> None:
@@ -150,7 +161,12 @@ def test_a_dead_letter_is_replayed_after_a_question(
     section = page.locator("#letters")
     expect(section.locator("tbody tr")).to_have_count(2)
     assert "<b>not a page</b>" in (section.text_content() or "")
-    section.locator("input[type=checkbox]").first.check()
+    chosen = section.locator("input[name=chosen]:checked")
+    section.get_by_label("Choose all that are listed").check()
+    expect(chosen).to_have_count(2)
+    section.get_by_label("Choose all that are listed").uncheck()
+    expect(chosen).to_have_count(0)
+    section.locator("input[name=chosen]").first.check()
     section.get_by_role("button", name="Replay chosen").click()
     page.get_by_role("button", name="Keep it as it is").click()
     assert redis_of_module.zcard(keys.dead_letter_times("bina")) == 2

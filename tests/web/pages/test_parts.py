@@ -11,15 +11,19 @@ from decimal import Decimal
 
 import httpx
 import pytest
+from fastapi.testclient import TestClient
 
 from realestate import embedded
+from realestate.storage import FullStore, StoreError
 from realestate.storage.coverage import COVERED, FieldCoverage
 from realestate.storage.history import Event
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.query import parse_filter
+from realestate.storage.query.results import RESOLUTIONS
 from realestate.storage.store import MarketRow
 from realestate.web.app import create_app
 from realestate.web.pages import map as maps
+from realestate.web.pages.filters import sort_heads
 from realestate.web.pages.formats import Formats, ago
 from realestate.web.pages.market import place_of
 from realestate.web.pages.overview import event_line
@@ -137,7 +141,10 @@ def without_weeks(services: embedded.Services) -> Iterator[str]:
 def test_before_the_first_week_is_over_the_market_is_that_of_today(without_weeks: str) -> None:
     shown = text_of(f"{without_weeks}/market")
     assert "this is today's market" in shown.replace("&#39;", "'")
-    assert re.search(r"Muide, Gent BE sale \d+ [\d,]+", shown)
+    assert re.search(r"For sale .*Muide, Gent BE \d+ [\d,]+ EUR", shown.replace("\u00a0", " "))
+    rows = list(csv.DictReader(io.StringIO(httpx.get(f"{without_weeks}/market.csv?of=be").text)))
+    assert {row["country"] for row in rows} == {"BE"}
+    assert all(int(row["listings"]) >= 5 for row in rows)
     assert "Bakı" not in text_of(f"{without_weeks}/market?of=be&operation=sale")
     html = httpx.get(f"{without_weeks}/market?of=be&operation=sale").text
     (link,) = re.findall(r'href="(/listings\?[^"]+)" dir="auto">Muide', html)
@@ -186,10 +193,77 @@ def test_a_place_says_what_is_not_known_of_it(city: str, district: str, words: s
     assert place_of(MarketRow("AZ", city, district, "sale", "AZN", 9, Decimal(1), None)) == words
 
 
+@pytest.mark.parametrize(("zoom", "status"), [("-2", 200), ("0.4", 200), ("nan", 422), ("inf", 422), ("x", 422)])
+def test_the_whole_world_is_a_view_of_the_map(
+    address: str, zoom: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maps, "FEW", 10)
+    asked = {"bbox": "-180,-85,180,85", "zoom": zoom}
+    found = httpx.get(f"{address}/listings/map.json", params=asked, timeout=60)
+    assert found.status_code == status
+    if status == 200:
+        assert re.fullmatch(r"\d+ listings in this view in \d+ hexagons\.", found.json()["text"])
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "title"),
+    [
+        ("/nothing", 404, "There is no such page"),
+        ("/listings?where=" + "a" * 9100, 422, "This address cannot be read"),
+        ("/listings/export.csv?where=prize%3C5", 422, "This cannot be shown"),
+    ],
+)
+def test_a_person_gets_a_page_and_a_program_json(address: str, path: str, status: int, title: str) -> None:
+    page = httpx.get(address + path, headers={"Accept": "text/html"})
+    assert page.status_code == status
+    assert f"<h1>{title}</h1>" in page.text
+    data = httpx.get(address + path)
+    assert data.status_code == status
+    assert data.headers["content-type"] == "application/json"
+    assert data.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "title"),
+    [(StoreError("away"), 503, "The database is not available"), (ValueError("x"), 500, "This page cannot be made")],
+)
+def test_a_page_that_cannot_be_made_says_why(error: Exception, status: int, title: str) -> None:
+    def fail() -> FullStore:
+        raise error
+
+    with TestClient(create_app(fail), base_url="http://localhost", raise_server_exceptions=False) as client:
+        found = client.get("/listings", headers={"Accept": "text/html"})
+        assert found.status_code == status
+        assert f"<h1>{title}</h1>" in found.text
+        assert "unsafe" not in found.headers["content-security-policy"]
+        assert client.get("/api/v1/listings").json()["error"]
+
+
+def test_the_headings_of_columns_sort() -> None:
+    heads = {each.field: each for each in sort_heads(parse_filter("city=Gent"), "price")}
+    assert (heads["price"].direction, heads["price"].words) == ("ascending", "dearest first")
+    assert heads["price"].address == "/listings?where=city%3DGent&sort=-price"
+    assert (heads["area_m2"].direction, heads["area_m2"].address.rpartition("=")[2]) == ("", "-area_m2")
+    assert heads["first_seen_at"].address == "/listings?where=city%3DGent"
+
+
+@pytest.mark.parametrize(
+    ("where", "corners"),
+    [
+        ("bbox=3,51,4,52", "3.0,51.0;4.0,51.0;4.0,52.0;3.0,52.0"),
+        ("polygon=3,51;4,51;4,52", "3.0,51.0;4.0,51.0;4.0,52.0"),
+        ("city=Gent", ""),
+    ],
+)
+def test_the_map_shows_the_area_of_the_search(address: str, where: str, corners: str) -> None:
+    html = httpx.get(f"{address}/listings", params={"where": where}, timeout=60).text
+    assert f'data-area="{corners}"' in html
+
+
 def test_hexagons_are_large_enough_to_be_seen_at_any_zoom() -> None:
     resolutions = [maps.resolution_of(zoom / 10) for zoom in range(160)]
     assert resolutions == sorted(resolutions)
-    assert (resolutions[0], resolutions[-1]) == (1, 8)
+    assert (resolutions[0], resolutions[-1]) == (RESOLUTIONS[0], 8)
 
 
 def test_the_latest_changes_have_their_prices(address: str) -> None:

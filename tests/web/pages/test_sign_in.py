@@ -1,6 +1,7 @@
 """Sign-in: who sees a page, who may act, and when a session ends."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,7 @@ def test_a_person_signs_in_and_out(guarded: str, open_page: Callable[..., Opened
 def test_a_reader_may_not_operate(guarded: str, redis_of_module: Redis) -> None:
     with signed_in(guarded, READER) as reader:
         assert reader.get("/listings").status_code == 200
+        assert 'href="/operations"' not in reader.get("/listings").text
         assert reader.get("/operations").status_code == 403
         assert reader.post("/operations/portals/bina/pause", data={"csrf": "x"}).status_code == 403
     assert redis_of_module.hget(names.rate_limit("bina"), "paused") is None
@@ -119,6 +121,20 @@ def test_an_act_is_logged(guarded: str, caplog: pytest.LogCaptureFixture) -> Non
     lines = [each.getMessage() for each in caplog.records]
     assert "web/operate: by=boss act=pause portal='tap' reason='new layout'" in lines
     assert not any(BOSS in line for line in lines)
+
+
+def test_live_parts_end_with_the_session(
+    filled_store: PostgresStore, services: embedded.Services, redis_of_module: Redis
+) -> None:
+    made = create_app(lambda: PostgresStore(filled_store.url), services.redis_url, api_keys=read_keys(OPERATES))
+    with serving(made) as address, signed_in(address, BOSS) as boss:
+        with boss.stream("GET", "/live/overview", timeout=60) as live:
+            lines = live.iter_lines()
+            assert next(lines).startswith("retry")
+            made.state.web.sessions.clock = lambda: time.time() + SESSION_SECONDS + 1
+            assert sum(line.startswith("event") for line in lines) <= 1  # the server ends it
+        again = boss.get("/live/overview", headers={"HX-Request": "true"}, follow_redirects=False)
+        assert again.headers["hx-redirect"].startswith("/sign-in")
 
 
 def test_a_changed_or_old_cookie_is_no_session() -> None:
