@@ -117,11 +117,12 @@ function begin() {
   map.addControl(new maplibregl.ScaleControl(), "bottom-right");
   map.on("load", async () => {
     await Promise.all([outlines(), load()]);
+    repaint();
     box.dataset.map = "loaded";
   });
+  map.on("movestart", () => delete box.dataset.drawn);
   map.on("moveend", load);
   map.on("idle", () => (box.dataset.drawn = "yes"));
-  map.on("movestart", () => delete box.dataset.drawn);
   map.on("click", "hexagons", showHexagon);
   map.on("click", "points", showPoint);
   for (const layer of ["hexagons", "points"]) {
@@ -192,10 +193,17 @@ function show(data) {
   map.getSource("points").setData(isPoints ? data.features : EMPTY);
   legend(data.legend);
   label(data.labels);
+  repaint();
   box.dataset.kind = data.kind;
   box.dataset.count = data.count;
   box.dataset.state = "ready";
   status.textContent = data.text;
+}
+
+// From now until the map is idle again, not all that it has is drawn.
+function repaint() {
+  delete box.dataset.drawn;
+  map.triggerRepaint();
 }
 
 function swatch(colour) {

@@ -37,7 +37,7 @@ def guarded(filled_store: PostgresStore, redis_of_module: Redis, services: embed
 
 @contextmanager
 def signed_in(address: str, key: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=address, follow_redirects=True) as client:
+    with httpx.Client(base_url=address, follow_redirects=True, timeout=60) as client:
         assert client.post("/sign-in", data={"key": key, "next": "/"}).status_code == 200
         yield client
 
