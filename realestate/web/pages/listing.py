@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -71,23 +72,29 @@ FACTS: Mapping[str, Sequence[tuple[str, str]]] = {
 _UNITS = {"area_m2": "m²", "plot_m2": "m²", "energy_kwh_m2": "kWh/m² a year"}
 _WORDS = ("property_type", "subtype", "condition", "heating", "geo_precision", "seller_type")
 _PLAIN_NUMBERS = ("year_built",)
+#: Texts with a smaller part in common are not called alike.
+ALIKE = 0.3
 #: What two adverts of one home have in common.
 _REASONS = {
     "agency_same": "same agency",
     "city_same": "same city",
     "code_same": "same reference of the agency",
+    "code_same_agency_unknown": "same reference",
     "district_same": "same district",
     "floor_same": "same floor",
     "floors_same": "same number of floors",
     "in_block": "same block",
     "metro_same": "same metro station",
     "names_same": "same names in the texts",
+    "names_same_all": "same names in the texts",
+    "names_same_some": "some names in both texts",
     "number_same": "same house number",
     "portal_same": "same portal",
     "price_same": "same price",
     "rooms_same": "same number of rooms",
     "size_rounded": "same area, rounded",
     "size_same_fraction": "same area",
+    "size_same_round": "same area, a round number",
     "size_same_whole": "same area",
     "street_same": "same street",
     "wording_same": "same text",
@@ -254,14 +261,29 @@ def _elsewhere(store: FullStore, portal: str, ref: str) -> list[Elsewhere]:
 
 def _in_words(link: HomeLink) -> str:
     """The heaviest reasons for a link, and how sure it is."""
-    agreeing = dict.fromkeys(reason_in_words(name) for name, weight in link.reasons if weight > 0)
+    agreeing = dict.fromkeys(
+        reason_in_words(name) for name, weight in link.reasons if weight > 0 and is_in_common(name)
+    )
     sure = f"{100 * link.score:.0f}\u00a0% sure"
     return f"{', '.join(list(agreeing)[:4])} ({sure})" if agreeing else sure
 
 
+def _without_case(name: str) -> str:
+    """The comparison alone: some count differently within one block, or where adverts name no agency."""
+    return name.removeprefix("in_block_").removeprefix("no_agency_").removeprefix("one_agency_")
+
+
+def is_in_common(name: str) -> bool:
+    """Whether the comparison found something in common. Some that found none count for a link too, beside others."""
+    name = _without_case(name)
+    if name.startswith("text_alike_"):
+        return float(name.rpartition("_")[2]) >= ALIKE
+    return name in _REASONS or not re.search("_(differs?|unknown|many)(_|$)", name)
+
+
 def reason_in_words(name: str) -> str:
     """What two adverts have in common, by the name of the comparison in `homes/scorer.py`."""
-    name = name.removeprefix("in_block_")
+    name = _without_case(name)
     what, _, limit = name.rpartition("_")
     match what:
         case "price_within":
