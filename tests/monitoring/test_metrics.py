@@ -2,6 +2,9 @@
 
 import json
 import re
+import socket
+import struct
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -406,6 +409,30 @@ def test_the_endpoint_answers(worker: Any) -> None:
         assert get(f"{base}/other")[0] == 404
     finally:
         served.stop()
+
+
+def test_a_client_that_does_not_wait_is_no_error(capfd: pytest.CaptureFixture[str]) -> None:
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def ready() -> Ready:
+        asked.set()
+        may_answer.wait(30)
+        return Ready(True, {"portals": "x" * 10_000_000})
+
+    served = Endpoint.start(0, "127.0.0.1", CollectorRegistry(), ready)
+    assert served is not None
+    try:
+        with socket.create_connection(("127.0.0.1", served.port)) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close with a reset
+            client.sendall(b"GET /readyz HTTP/1.0\r\n\r\n")
+            assert asked.wait(30)
+        may_answer.set()
+        answering = [each for each in threading.enumerate() if "process_request_thread" in each.name]
+        for each in answering:
+            each.join(30)
+    finally:
+        served.stop()
+    assert "Error" not in capfd.readouterr().err
 
 
 def test_workers_of_one_machine_take_the_next_free_ports(worker: Any) -> None:
