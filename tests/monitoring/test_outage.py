@@ -10,7 +10,7 @@ from scrapy.statscollectors import MemoryStatsCollector
 
 from realestate.queue import outage
 from realestate.queue.outage import SETTLE_SECONDS, Outage
-from realestate.queue.reclaimed import DeadWorkers
+from realestate.queue.dead_workers import DeadWorkers
 from realestate.queue.redis_client import _repeat, for_ever
 
 
@@ -124,7 +124,7 @@ async def _both(act: Any, stats: Any) -> list[str]:
 def test_a_dead_process_is_one_line_for_all_portals(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("realestate.queue.reclaimed.GATHER_SECONDS", 0.0)
+    monkeypatch.setattr("realestate.queue.dead_workers.GATHER_SECONDS", 0.0)
     caplog.set_level(logging.INFO)
 
     async def find() -> None:
