@@ -9,8 +9,8 @@ from redis.exceptions import ConnectionError as RedisAway
 from scrapy.statscollectors import MemoryStatsCollector
 
 from realestate.queue import outage
-from realestate.queue.outage import SETTLE_SECONDS, Outage
 from realestate.queue.dead_workers import DeadWorkers
+from realestate.queue.outage import SETTLE_SECONDS, Outage
 from realestate.queue.redis_client import _repeat, for_ever
 
 
