@@ -61,10 +61,13 @@ class LocalFile:
     """A file of this machine. Until it is complete, it has a hidden name in the same folder."""
 
     def __init__(self, path: Path) -> None:
-        if path.is_dir():
-            raise WrongExport(f"--out {path} is a folder: give a file in it, such as {path / 'listings.csv'}")
-        if not path.parent.is_dir():
-            raise WrongExport(f"--out {path}: there is no folder {path.parent}")
+        try:
+            if path.is_dir():
+                raise WrongExport(f"--out {path} is a folder: give a file in it, such as {path / 'listings.csv'}")
+            if not path.parent.is_dir():
+                raise WrongExport(f"--out {path}: there is no folder {path.parent}")
+        except OSError as error:  # the name is too long
+            raise _cannot_be_written(path, error) from error
         self._path = path
         self._half = path.with_name(f".{path.name}.{token_hex(8)}.partial")
         self._manifest = path.with_name(path.name + MANIFEST)
@@ -72,7 +75,11 @@ class LocalFile:
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
         try:
-            with self._half.open("xb") as file:
+            file = self._half.open("xb")
+        except OSError as error:
+            raise _cannot_be_written(self._path, error) from error
+        try:
+            with file:
                 yield file
         finally:
             self._half.unlink(missing_ok=True)
@@ -86,6 +93,10 @@ class LocalFile:
         half = self._half.with_name(f"{self._half.name}.manifest")
         half.write_bytes(manifest)
         half.replace(self._manifest)
+
+
+def _cannot_be_written(path: Path, error: OSError) -> WrongExport:
+    return WrongExport(f"--out {path}: {error.strerror}")
 
 
 class BucketObject:

@@ -174,6 +174,8 @@ def test_a_bucket_that_does_not_exist_is_an_error_before_the_work(filled_store: 
         ("events", "geojson", "a.geojson", "events have no coordinates"),
         ("listings", "csv", "{folder}", "is a folder"),
         ("listings", "csv", "{folder}/no/such/a.csv", "there is no folder"),
+        ("listings", "csv", "{folder}/" + "a" * 300 + ".csv", "File name too long"),
+        ("listings", "csv", "{folder}/" + "a" * 240 + ".csv", "File name too long"),
         ("listings", "csv", "ftp://host/a.csv", "begins with 'ftp'"),
         ("listings", "csv", "s3://bucket", "s3://bucket/name is needed"),
         ("listings", "csv", "s3://", "s3://bucket/name is needed"),
