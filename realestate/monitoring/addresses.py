@@ -32,5 +32,8 @@ def telegram_addresses(token: str, chats: str) -> list[str]:
 
 def shown(url: str) -> str:
     """The part of an address that may be shown: everything else may be a secret."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # as of http://[
+        return f"{url.partition(':')[0]}://…"
     return f"{parts.scheme}://{parts.hostname}" if parts.scheme in ("http", "https") else f"{parts.scheme}://…"

@@ -134,6 +134,25 @@ class WebhookChannel:
         raise NotAccepted(f"HTTP {status}", retry_after)
 
 
+def demand_webhook(url: str, *, may_be_private: bool) -> None:
+    """Raises BadAddress where nothing could ever be sent. What a name resolves to is checked when it is sent."""
+    from realestate.middlewares.public_addresses import AddressGuard, ForbiddenAddress
+
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or port == 0:
+        raise BadAddress("a webhook is an address such as https://example.org/hook")
+    try:
+        AddressGuard(allow_all=may_be_private).check(host, port, by_proxy=False)
+    except ForbiddenAddress as error:
+        raise BadAddress(
+            f"{host} is not a public address; ALLOW_PRIVATE_ADDRESSES=on allows your own network"
+        ) from error
+
+
 def webhook_body(notification: Notification) -> bytes:
     """The JSON that a webhook gets."""
     return msgspec.json.encode(

@@ -5,7 +5,14 @@ from collections.abc import Callable
 from threading import Lock
 
 from realestate.monitoring.addresses import BadAddress, shown
-from realestate.monitoring.channels import AppriseChannel, Channel, NotYet, RefusedForGood, WebhookChannel
+from realestate.monitoring.channels import (
+    AppriseChannel,
+    Channel,
+    NotYet,
+    RefusedForGood,
+    WebhookChannel,
+    demand_webhook,
+)
 from realestate.searches.follow import target_of
 from realestate.storage.outbox import Notification
 from realestate.storage.searches import SearchStore
@@ -81,5 +88,6 @@ def channel_of(address: str, webhook_secret: str | None, *, may_be_private: bool
     if apprise.Apprise.instantiate(address) is not None:
         return AppriseChannel(address)
     if address.startswith(("http://", "https://")):
+        demand_webhook(address, may_be_private=may_be_private)
         return WebhookChannel(address, webhook_secret, may_be_private=may_be_private)
     raise BadAddress(f"{shown(address)}: apprise does not understand it; docs/monitoring.md has examples")

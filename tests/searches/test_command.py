@@ -51,6 +51,8 @@ def test_a_search_is_saved_shown_tried_and_deleted(url: str, redis_url: str) -> 
         (["save", "x", "--where", "rooms>>2", "--notify", ADDRESS], "--where: filter, character 7: "),
         (["save", "x", "--where", "rooms=2", "--notify", "nosuch://x"], "--notify: nosuch://…: "),
         (["save", "x", "--where", "rooms=2", "--notify", ADDRESS, "--on", "now"], "--on 'now' is not an event"),
+        (["save", "x", "--where", "", "--notify", "http://[::1"], "--notify: a webhook is an address such as"),
+        (["save", "x", "--where", "", "--notify", "http://10.0.0.1/x"], "--notify: 10.0.0.1 is not a public address"),
         (["test", "nothing"], "there is no search 'nothing'"),
     ],
 )
