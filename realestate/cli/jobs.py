@@ -68,7 +68,10 @@ def show(
         if watch:
             watch_job(desk, job, portal, json=json)
         else:
-            _print_state(checked(lambda: desk.show(job, portal)), json=json)
+            state = checked(lambda: desk.show(job, portal))
+            _print_state(state, json=json)
+            if not json and not state.is_over:
+                _print_why_it_waits(desk, state)
 
 
 @app.command(epilog="Example: realestate jobs cancel 5f0c1d2e3a4b --reason 'wrong city'")
@@ -376,6 +379,18 @@ def _print_changed(state: "JobState", line: str, *, json: bool) -> None:
         _print_state(state, json=True)
     else:
         print(line)
+
+
+def _print_why_it_waits(desk: "JobDesk", state: "JobState") -> None:
+    """Print why no request of an unfinished job is sent: no worker, or a pause of its portal."""
+    from realestate.cli.pauses import why_stopped
+    from realestate.jobs.fleet import look
+
+    seen = look(desk.server, state.portal)
+    if seen.rate_limit.paused or seen.rate_limit.robots_failures:
+        print(f"  {state.portal} is {why_stopped(seen.rate_limit)}")
+    if not seen.workers:
+        print(f"  no worker serves {state.portal}: `realestate work` starts one")
 
 
 def _as_text(value: Any) -> str:

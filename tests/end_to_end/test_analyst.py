@@ -152,6 +152,9 @@ def test_a_portal_without_a_readable_robots_txt_is_no_dead_end(
 
     assert "robots.txt cannot be fetched" in refused.stderr, "also while it waits"
     (waiting,) = json.loads(run(env, "jobs", "list", "--json").stdout)
+    shown = run(env, "jobs", "show", waiting["job"]).stdout
+    assert "emlak is waiting for its robots.txt" in shown
+    assert "no worker serves emlak: `realestate work` starts one" in shown
 
     simulated.weather("emlak", "fine")
     small = run(env, "crawl", "emlak", "--limit", "5", "--json")
