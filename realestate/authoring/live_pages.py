@@ -90,7 +90,12 @@ def with_live_pages(portal: str, task: Callable[[LivePages], Awaitable[T]]) -> T
             return
             yield  # makes this an iterator; there is nothing for the scheduler
 
-    process = AsyncCrawlerProcess(_settings(Visitor.rate_limit))
+    settings = _settings(Visitor.rate_limit)
+    try:
+        Visitor.address(settings.get("SIMULATOR_URL"))
+    except ValueError as error:
+        raise AuthoringError(str(error)) from error
+    process = AsyncCrawlerProcess(settings)
     process.crawl(Visitor)
     process.start()
     if not result:

@@ -245,7 +245,8 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             return cls.site
         addresses = simulated_portals(simulator)
         if cls.name not in addresses:
-            raise ValueError(f"the simulator at {without_credentials(simulator)} has no portal {cls.name}")
+            where = without_credentials(simulator)
+            raise ValueError(f"the simulator at {where} has no portal {cls.name}: unset SIMULATOR_URL for its own site")
         return addresses[cls.name]
 
     @classmethod
@@ -288,7 +289,10 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     ) -> str | None:
         """Why the URL cannot be a seed of this portal; None if it can. `allow_private` is ALLOW_PRIVATE_ADDRESSES. With
         `any_page`, each page of the site is accepted."""
-        site = cls.address(simulator)
+        try:
+            site = cls.address(simulator)
+        except ValueError as error:
+            return str(error)
         try:
             seeds.parse(url.encode())
             if not cls.any_host and not cls.is_of(site, url):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from realestate.crawling import seeds
+from realestate.crawling import search_spider, seeds
 from realestate.jobs.order import BadOrder, JobOrder, allowed_scopes, check_order, job_id_of, order_schema, read_order
 from realestate.jobs.submit import seeds_of
 from realestate.jobs.work import spider_class
@@ -102,6 +102,16 @@ def test_any_other_address_is_refused_with_what_a_search_looks_like(portal: str)
     spider = spider_class(portal)
     with pytest.raises(BadOrder, match=re.escape(f"a search looks like {spider.site}{spider.searches[0]}")):
         check_order(JobOrder(portal=portal, urls=(f"{spider.site}/about-us",)), None)
+
+
+def test_a_portal_that_the_simulator_does_not_have_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_spider, "simulated_portals", lambda simulator: {})
+    why = "the simulator at http://127.0.0.1:8800 has no portal emlak: unset SIMULATOR_URL for its own site"
+    url = "https://emlak.az/elanlar/?page=1"
+    assert spider_class("emlak").refuses(url, "http://127.0.0.1:8800") == why
+    for urls in ((), (url,)):
+        with pytest.raises(BadOrder, match=re.escape(why)):
+            check_order(JobOrder(portal="emlak", urls=urls), "http://127.0.0.1:8800")
 
 
 def test_a_scope_selects_searches_of_the_portal() -> None:
