@@ -1,4 +1,5 @@
 """Homes of listings beside two other ways to find them: an exact key, and Splink. On the simulator's world with traps.
+And the market figures of a week.
 
 The listings are made before the clock starts. Precision and recall are of pairs of listings, against the truth.
 """
@@ -8,6 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from datetime import date
 from importlib.util import find_spec
 from random import Random
 from typing import Any
@@ -20,6 +22,7 @@ from realestate.homes.facts import Facts, facts_of_all
 from realestate.homes.linkage import cluster
 from realestate.homes.training import Quality, quality
 from realestate.items import Listing
+from realestate.market.weekly import WEEK, Market
 from realestate.pipelines.clean import clean
 from realestate.simulator import truth_of_homes
 from realestate.simulator.linkage import Shown, pairs
@@ -33,6 +36,10 @@ PORTALS = 4
 SPLINK_LISTINGS = 20_000
 #: Listings that are new in a run.
 NEW = 1_000
+#: Homes whose market figures are made.
+MARKET_HOMES = 1_000_000
+#: Weeks that a run makes again: they are not settled.
+MARKET_WEEKS = 6
 #: Listings that are written at a time.
 TOGETHER = 1_000
 
@@ -64,6 +71,7 @@ def measures(context: Context) -> Iterator[Measure]:
         "recall of decidable pairs", "of them", Goal(minimum=0.9), ours.decidable_recall, "exact key", decidable
     )
     yield from _new_ones(context, shown)
+    yield _market(context)
     if find_spec("splink") is None:
         print("Splink is not measured: it is not installed", file=sys.stderr)
     else:
@@ -160,6 +168,52 @@ def _new_ones(context: Context, shown: Sequence[Shown]) -> Iterator[Measure]:
     yield Measure(
         name=name, value=seconds, unit="s", goal=Goal(maximum=2), peer="a run over all listings", peer_value=whole
     )
+
+
+def _market(context: Context) -> Measure:
+    """The figures of the weeks that are not settled, with the index of half a year."""
+    import duckdb
+
+    count = context.sized(MARKET_HOMES, least=10_000)
+    with duckdb.connect() as database:
+        database.execute("SET TimeZone = 'UTC'")
+        database.execute(_SOME_HOMES, {"count": count})
+        database.execute(_THEIR_PERIODS)
+        begun = time.perf_counter()
+        market = Market(database)
+        rows = market.weeks([START + at * WEEK for at in range(26 - MARKET_WEEKS, 26)])
+        market.indexed(rows, START)
+        seconds = time.perf_counter() - begun
+    name = f"market figures and index of {count:,} homes, a week"
+    return Measure(name=name, value=seconds / MARKET_WEEKS, unit="s", goal=Goal(maximum=10))
+
+
+START = date(2026, 1, 5)
+#: Homes in 20 cities of 10 districts.
+_SOME_HOMES = """
+    CREATE TABLE homes AS
+    SELECT 'h' || i AS home, 'AZ' AS country, 'city ' || n % 20 AS home_city,
+        'district ' || n // 20 % 10 AS home_district,
+        ['apartment', 'apartment', 'house'][1 + n // 200 % 3] AS property_type,
+        ['sale', 'sale', 'rent'][1 + n // 600 % 3] AS operation, 30.0 + n // 7 % 120 AS area_m2,
+        home_city || '/' || home_district AS place, 'metro ' || n // 11 % 30 AS metro, '' AS subtype,
+        ['new', 'good', ''][1 + n // 13 % 3] AS condition, (n // 17 % 5)::VARCHAR AS rooms,
+        'true' AS is_new_building, 'agency' AS seller_type, true AS has_place
+    FROM (SELECT i, i * 2654435761 % 4294967296 AS n FROM range($count) AS numbers (i))
+"""
+#: Each is on the market for 60 days on average, most with two prices.
+_THEIR_PERIODS = f"""
+    CREATE TABLE periods AS
+    WITH begun AS (
+        SELECT home, '{START}'::TIMESTAMPTZ + INTERVAL 1 HOUR * (n // 3 % (24 * 182)) AS begun_at,
+            1000.0 * area_m2 * (1 + n % 100 / 200) AS price, 1 + n // 5 % 120 AS days
+        FROM (SELECT home, area_m2, (hash(home) % 4294967296)::BIGINT AS n FROM homes)
+    )
+    SELECT home, 'AZN/' AS money, price, begun_at, begun_at + INTERVAL 12 HOUR * days AS ended_at FROM begun
+    UNION ALL
+    SELECT home, 'AZN/', 0.97 * price, begun_at + INTERVAL 12 HOUR * days, begun_at + INTERVAL 24 HOUR * days
+    FROM begun
+"""
 
 
 def pieces(listings: Sequence[Listing]) -> Iterator[Sequence[Listing]]:

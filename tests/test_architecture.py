@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "jobs": {"items", "queue", "storage", "embedded", "crawling", "private_files", "monitoring"},
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs", "middlewares"},  # middlewares: the ban rules
     "homes": {"items", "storage"},
-    "market": {"storage"},
+    "market": {"storage", "exports"},
     "simulator": {"items"},
     "scrapy_commands": {"jobs", "queue"},
     "exports": {"storage"},

@@ -20,10 +20,9 @@ def median_days(
         entered = np.zeros(len(days))
     seen = days > entered
     days, has_left, entered = days[seen], has_left[seen], entered[seen]
-    survived = 1.0
-    for day in np.unique(days[has_left]):
-        at_risk = int(((entered < day) & (days >= day)).sum())
-        survived *= 1 - int((has_left & (days == day)).sum()) / at_risk
-        if survived <= 0.5:
-            return float(day)
-    return None
+    each_day, leaving = np.unique(days[has_left], return_counts=True)
+    has_entered = np.searchsorted(np.sort(entered), each_day, side="left")
+    has_ended = np.searchsorted(np.sort(days), each_day, side="left")
+    survived = np.cumprod(1 - leaving / (has_entered - has_ended))
+    below = np.flatnonzero(survived <= 0.5)
+    return float(each_day[below[0]]) if len(below) else None

@@ -1,39 +1,27 @@
 """The figures of the market by week, place, type and operation. docs/market.md defines them."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from realestate.market.index import Sold, price_index
-from realestate.market.periods import GAP_DAYS, Period
+from realestate.market.index import Sales, price_index
+from realestate.market.loading import WORDS
 from realestate.market.survival import median_days
 from realestate.storage.homes import MarketWeek
 
+if TYPE_CHECKING:
+    import duckdb
+
 #: A figure of fewer homes is not shown.
 FEWEST = 5
+#: A home that comes back within this many days was on the market all the time: it only changed its reference or portal.
+GAP_DAYS = 30
 WEEK = timedelta(days=7)
 #: Homes that were on the market in this many weeks count for the time on the market.
 SURVIVAL_WEEKS = 12
 _DAYS_A_MONTH = 365.25 / 12
 _GROUP = ("country", "city", "district", "property_type", "operation", "currency", "rent_period")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HomeFacts:
-    """What the market needs to know of a home."""
-
-    home: str
-    country: str
-    city: str
-    district: str
-    property_type: str
-    operation: str
-    area_m2: float | None
-    words: tuple[str, ...]
-    """What the hedonic index compares, beside the size."""
-    has_place: bool = True
-    """Whether its district or metro station is known."""
 
 
 def monday(when: date) -> date:
@@ -51,18 +39,12 @@ def weeks_between(first: date, last: date) -> list[date]:
 
 
 class Market:
-    """The homes and their time on the market, in a private database in memory. Close it."""
+    """The figures of the homes and periods in a DuckDB database: see `loading`."""
 
-    def __init__(self, homes: Iterable[HomeFacts], periods: Iterable[tuple[str, Period]]) -> None:
-        """`periods` come with the id of the home."""
-        import duckdb
-
-        self.database = duckdb.connect()
-        self._facts = {each.home: each for each in homes}
-        self._load(periods)
-
-    def close(self) -> None:
-        self.database.close()
+    def __init__(self, database: "duckdb.DuckDBPyConnection") -> None:
+        self.database = database
+        self.database.execute("SET TimeZone = 'UTC'")
+        self.database.execute(_STAYS)
 
     def weeks(self, weeks: Sequence[date]) -> list[MarketWeek]:
         """Return all figures of these weeks, without the index."""
@@ -75,23 +57,12 @@ class Market:
         found = self.database.execute("SELECT min(begun_at) FROM stays").fetchone()
         return found[0].astimezone(UTC).date() if found and found[0] else None
 
-    def indexed(self, rows: Sequence[MarketWeek]) -> list[MarketWeek]:
-        """Return the rows with the price index of each series. Its first week is the first of the rows."""
+    def indexed(self, rows: Sequence[MarketWeek], start: date) -> list[MarketWeek]:
+        """Return the rows with the price index of each series, which begins in the week of `start`."""
         if not rows:
             return []
-        start = min(row.week for row in rows)
         count = (max(row.week for row in rows) - start).days // 7 + 1
-        series: dict[tuple[Any, ...], list[Sold]] = {}
-        for home, money, begun_at, price in self.database.execute(_FIRST_PRICES, [midnight(start)]).fetchall():
-            facts = self._facts[home]
-            week = (monday(begun_at.astimezone(UTC).date()) - start).days // 7
-            if facts.area_m2 and facts.has_place and 0 <= week < count:
-                sold = Sold(week, price, facts.area_m2, facts.words)
-                currency, _, period = money.partition("/")
-                for city in {"", facts.city}:
-                    key = (facts.country, city, "", facts.property_type, facts.operation, currency, period)
-                    series.setdefault(key, []).append(sold)
-        index = {key: price_index(homes, count) for key, homes in series.items()}
+        index = dict(self._indexes(midnight(start), count))
         found = []
         for row in rows:
             of_week = index.get(_key(row))
@@ -99,27 +70,27 @@ class Market:
             found.append(replace(row, price_index=of_week[at]) if of_week else row)
         return found
 
-    def _load(self, periods: Iterable[tuple[str, Period]]) -> None:
-        import pyarrow as pa
+    def _indexes(self, start: datetime, weeks: int) -> Iterator[tuple[tuple[Any, ...], list[float | None]]]:
+        """Yield the key of each series of a country and of a city, with its index."""
+        import numpy as np
 
-        homes = list(self._facts.values())
-        table = {name: [getattr(each, name) for each in homes] for name in _HOME_COLUMNS}
-        self.database.register("given", pa.table(table, schema=pa.schema([(n, _TYPES[n]()) for n in table])))
-        self.database.execute(
-            "CREATE TABLE homes AS SELECT * RENAME (city AS home_city, district AS home_district) FROM given"
+        values = {"start": start, "end": start + weeks * WEEK}
+        found = self.database.sql(_FIRST_PRICES, params=values).to_arrow_table()
+        sales = Sales(
+            week=found["week"].to_numpy(),
+            price=found["price"].to_numpy(),
+            size=found["area_m2"].to_numpy(),
+            words=tuple(_coded(found[name]) for name in WORDS),
         )
-        known = [(home, period) for home, period in periods if home in self._facts]
-        columns = {
-            "home": pa.array([home for home, _ in known], pa.string()),
-            "money": pa.array([period.money for _, period in known], pa.string()),
-            "price": pa.array([period.price for _, period in known], pa.float64()),
-            "begun_at": pa.array([period.begun_at for _, period in known], pa.timestamp("us", "UTC")),
-            "ended_at": pa.array([period.ended_at for _, period in known], pa.timestamp("us", "UTC")),
-        }
-        self.database.register("given", pa.table(columns))
-        self.database.execute("SET TimeZone = 'UTC'")
-        self.database.execute("CREATE TABLE periods AS FROM given")
-        self.database.execute(_STAYS)
+        for level in ("of_country", "of_city"):
+            group = found[level].to_numpy()
+            for number in np.unique(group[group > 0]).tolist():
+                rows = np.flatnonzero(group == number)
+                one = found.slice(int(rows[0]), 1).to_pylist()[0]
+                city = one["home_city"] if level == "of_city" else ""
+                currency, _, period = one["money"].partition("/")
+                key = (one["country"], city, "", one["property_type"], one["operation"], currency, period)
+                yield key, price_index(sales.of(rows), weeks)
 
     def _week(self, week: date) -> Iterator[MarketWeek]:
         begin = midnight(week)
@@ -142,15 +113,14 @@ class Market:
 
     def _days(self, begin: datetime) -> dict[tuple[Any, ...], float | None]:
         """The median time on the market of each group."""
-        import numpy as np
-
         end = begin + WEEK
         values = {"begin": end - SURVIVAL_WEEKS * WEEK, "end": end}
-        rows = self.database.execute(_DURATIONS, values).fetchall()
+        rows = self.database.sql(_DURATIONS, params=values).to_arrow_table()
+        keys = zip(*(rows[name].to_pylist() for name in _GROUP), strict=True)
+        lists = [rows[name] for name in ("days", "has_left", "entered")]
         return {
-            tuple(key): median_days(np.array(days), np.array(has_left), np.array(entered))
-            for *key, days, has_left, entered in rows
-            if len(days) >= FEWEST
+            key: median_days(*(each[at].values.to_numpy(zero_copy_only=False) for each in lists))
+            for at, key in enumerate(keys)
         }
 
 
@@ -174,28 +144,20 @@ def _with_yields(rows: list[MarketWeek]) -> list[MarketWeek]:
     return found
 
 
-def _string() -> Any:
-    import pyarrow as pa
-
-    return pa.string()
-
-
-def _double() -> Any:
-    import pyarrow as pa
-
-    return pa.float64()
+def _coded(words: Any) -> Any:
+    """Return a number for each word of a column of Arrow."""
+    return words.combine_chunks().dictionary_encode().indices.to_numpy()
 
 
-_HOME_COLUMNS = ("home", "country", "city", "district", "property_type", "operation", "area_m2")
-_TYPES = {name: _double if name == "area_m2" else _string for name in _HOME_COLUMNS}
 #: Added after the rows are made.
 _LATER = {"median_days_on_market", "gross_yield", "price_index"}
 
-#: Stays of homes: their adverts' periods joined where they overlap, or are at most GAP_DAYS apart.
+#: Stays of homes: their adverts' periods joined where they overlap, or are at most GAP_DAYS apart. Its money is that of
+#: the last advert; prices in another one do not count.
 _STAYS = f"""
     CREATE TABLE stays AS
     WITH ordered AS (
-        SELECT home, money, begun_at, coalesce(ended_at, 'infinity'::TIMESTAMPTZ) AS ended_at,
+        SELECT home, money, price, begun_at, coalesce(ended_at, 'infinity'::TIMESTAMPTZ) AS ended_at,
             max(coalesce(ended_at, 'infinity'::TIMESTAMPTZ)) OVER (
                 PARTITION BY home ORDER BY begun_at ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
         FROM periods
@@ -204,7 +166,8 @@ _STAYS = f"""
             OVER (PARTITION BY home ORDER BY begun_at ROWS UNBOUNDED PRECEDING) AS stay
         FROM ordered
     )
-    SELECT home, stay, arg_max(money, ended_at) AS money, min(begun_at) AS begun_at, max(ended_at) AS ended_at
+    SELECT home, stay, first(money ORDER BY ended_at DESC, price IS NULL, money) AS money,
+        min(begun_at) AS begun_at, max(ended_at) AS ended_at
     FROM numbered GROUP BY home, stay
 """
 _LEVELS = ", ".join(
@@ -223,7 +186,7 @@ _FIGURES = f"""
     WITH seen AS (
         SELECT * FROM stays WHERE begun_at < $end AND ended_at >= $cohort_begin - INTERVAL 7 DAY
     ), asked AS (
-        SELECT home,
+        SELECT home, money,
             coalesce(
                 min(price) FILTER (coalesce(ended_at, 'infinity') >= $end),
                 arg_max(price, ended_at)
@@ -231,7 +194,7 @@ _FIGURES = f"""
             min(price) FILTER (begun_at < $begin AND coalesce(ended_at, 'infinity') >= $begin) AS earlier
         FROM periods
         WHERE begun_at < $end AND coalesce(ended_at, 'infinity') >= $begin AND price IS NOT NULL
-        GROUP BY home
+        GROUP BY home, money
     ), each_home AS (
         SELECT country, home_city, home_district, property_type, operation, money,
             seen.ended_at >= $begin AS is_on,
@@ -244,7 +207,7 @@ _FIGURES = f"""
             CASE WHEN is_on THEN asked.price END AS price,
             CASE WHEN is_on AND area_m2 > 0 THEN asked.price / area_m2 END AS price_per_m2,
             CASE WHEN is_on AND asked.price < asked.earlier THEN 1 - asked.price / asked.earlier END AS cut
-        FROM seen JOIN homes USING (home) LEFT JOIN asked USING (home)
+        FROM seen JOIN homes USING (home) LEFT JOIN asked USING (home, money)
     )
     SELECT {_PLACES},
         count(*) FILTER (is_stock) AS stock,
@@ -273,13 +236,27 @@ _DURATIONS = f"""
             greatest(0, date_diff('second', begun_at, $begin) / 86400) AS entered
         FROM stays WHERE begun_at < $end AND ended_at >= $begin
     )
-    SELECT {_PLACES}, list(days), list(has_left), list(entered) FROM seen JOIN homes USING (home)
-    GROUP BY GROUPING SETS ({_LEVELS}) {_HAS_PLACE}
+    SELECT {_PLACES}, list(days) AS days, list(has_left) AS has_left, list(entered) AS entered
+    FROM seen JOIN homes USING (home)
+    GROUP BY GROUPING SETS ({_LEVELS}) {_HAS_PLACE} AND count(*) >= {FEWEST}
 """
-#: The first price of each home that came since a time.
-_FIRST_PRICES = """
-    SELECT home, arg_min(periods.money, periods.begun_at), stays.begun_at, min_by(price, periods.begun_at)
-    FROM stays JOIN periods USING (home)
-    WHERE stay = 1 AND stays.begun_at >= $1 AND price > 0 AND periods.begun_at >= stays.begun_at
-    GROUP BY home, stays.begun_at
+#: The first price of each home that came in a span of weeks, and the numbers of its series: that of the country, and
+#: that of the city. A home without size or place cannot be compared.
+_FIRST_PRICES = f"""
+    WITH firsts AS (
+        SELECT home, stays.begun_at, first({{'price': price, 'money': periods.money}}
+            ORDER BY periods.begun_at, periods.money, price) AS asked
+        FROM stays JOIN periods USING (home)
+        WHERE stay = 1 AND stays.begun_at >= $start AND stays.begun_at < $end AND price > 0
+            AND periods.begun_at >= stays.begun_at
+        GROUP BY home, stays.begun_at
+    )
+    SELECT date_diff('day', $start::TIMESTAMPTZ, begun_at) // 7 AS week, asked.price AS price, area_m2,
+        country, home_city, property_type, operation, asked.money AS money, {", ".join(WORDS)},
+        dense_rank() OVER (ORDER BY country, property_type, operation, asked.money) AS of_country,
+        CASE WHEN home_city = '' THEN 0
+            ELSE dense_rank() OVER (ORDER BY country, home_city, property_type, operation, asked.money)
+        END AS of_city
+    FROM firsts JOIN homes USING (home) WHERE area_m2 > 0 AND has_place
+    ORDER BY home
 """

@@ -1,14 +1,12 @@
-"""When each advert was on the market, and at which price: from the events of the store."""
+"""What the SQL of `realestate.market.loading` computes, once more: event by event, and home by home."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from realestate.storage.history import Event
 
-#: A home that comes back within this many days was on the market all the time: it only changed its reference or portal.
-GAP_DAYS = 30
 _ON_THE_MARKET = ("active", "reserved")
 
 
@@ -82,3 +80,9 @@ def _time_left(event: Event) -> datetime:
     if isinstance(before, str):
         return datetime.fromisoformat(before)
     return before if isinstance(before, datetime) else event.at
+
+
+def usual(records: Sequence[dict[str, Any]], name: str) -> Any:
+    """The value that most adverts of a home have; of equally common ones, the first."""
+    values = [record[name] for record in records if record[name] is not None]
+    return max(values, key=values.count) if values else None
