@@ -325,6 +325,11 @@ SNAPSHOTS_WAITING_BYTES = 64 * 1024 * 1024
 #: day the same share is read. 0: only if the search page shows something new.
 REREAD_DAYS = number("REREAD_DAYS", 28)
 
+# --- homes -----------------------------------------------------------------------------
+
+#: So many photos of each listing are fetched and hashed, to recognise adverts of one home. 0: none.
+PHOTO_HASHES = int(number("PHOTO_HASHES", 0))
+
 # --- retention (`realestate retain`); 0 keeps for ever ---------------------------------
 
 #: Raw pages that failed. A parser that was not repaired in this time will not be.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Stage = Literal["plan", "discover", "extract"]
+Stage = Literal["plan", "discover", "extract", "photo"]
 
 GONE_STATUSES = (404, 410)
 #: The spider looks back at this many pages…

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from realestate.crawling.search_spider import SearchSpider
 
 #: Plans come first, so that many workers soon find work. Items' pages come before further search pages: then items are
-#: stored soon, and the queue stays short.
-PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10}
+#: stored soon, and the queue stays short. Photos come after all pages.
+PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10, "photo": -10}
 
 
 class PageRequests:

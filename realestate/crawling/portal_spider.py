@@ -13,6 +13,7 @@ from scrapy.http import Response, TextResponse
 
 from realestate.crawling.page_outcomes import BrokenPage, ItemGone
 from realestate.crawling.page_requests import PRIORITY
+from realestate.crawling.photos import PhotoRequests
 from realestate.crawling.results import AnyLink, Card, Found, Result, Results
 from realestate.crawling.scope import Covers, Scope, selected, slug
 from realestate.crawling.search_spider import SearchSpider
@@ -125,6 +126,7 @@ class PortalSpider(SearchSpider):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.telephones = TelephoneRequests(self)
+        self.photos = PhotoRequests(self)
 
     # ----- methods that a portal writes
 
@@ -336,6 +338,8 @@ class PortalSpider(SearchSpider):
                 request = self.telephones.request_for(response, each.ref, each.url)
                 if request is not None:
                     yield request
+                for each_photo in await self.photos.requests_for(each):
+                    yield each_photo
 
     #: Requests in the queue may refer to the callback by this name.
     read_listing = read_page
@@ -343,6 +347,12 @@ class PortalSpider(SearchSpider):
     def read_telephones(self, response: Response, ref: str, url: str) -> Iterator[Telephones]:
         """The callback of a telephone request. Queued requests refer to it by this name."""
         return self.telephones.read(response, ref, url)
+
+    async def read_photo(self, response: Response, ref: str) -> AsyncIterator[Any]:
+        """The callback of a photo's request, which gives no item. Queued requests refer to it by this name."""
+        await self.photos.read(response, ref)
+        for nothing in ():
+            yield nothing
 
     def link_from_sitemap(self, url: str) -> AnyLink | None:
         return self.found(url) if self.ref_of(url) else None

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from statistics import median
 from typing import Any, TypeVar
 
 import msgspec
 
 from realestate.homes.clusters import Name, Pins, pinned
-from realestate.homes.facts import Facts, facts_of_all, hashed
+from realestate.homes.facts import Facts, Hashes, facts_of_all, hashed
 from realestate.homes.linkage import Clustering, cluster
 from realestate.homes.scorer import Columns, Parameters, features, shipped
 from realestate.homes.update import Update, near_of, state_of
@@ -30,7 +31,9 @@ _SOME = 5_000
 #: again if more than a fifth has changed.
 _FEW = 1_000
 #: Changes with the rules of this room that are not in the parameters.
-_RULES = 1
+_RULES = 2
+#: What was stored in a transaction that began so long before a run may not have been visible to it.
+_OVERLAP = timedelta(minutes=10)
 _ON_THE_MARKET = ("active", "reserved")
 
 
@@ -41,7 +44,7 @@ def build(store: FullStore, progress: Progress = lambda what, count: None, *, ag
     looks at all listings. Safe to repeat. Readers see the homes of the last complete run until this one is complete."""
     before = None if again else store.homes_run()
     while before is not None and before.version == rules():
-        names = _changed(store, before.last_event)
+        names = _changed(store, before)
         if names is None:
             break
         if (run := _update(store, before, *names, progress)) is not None:
@@ -52,12 +55,14 @@ def build(store: FullStore, progress: Progress = lambda what, count: None, *, ag
 
 def _build(store: FullStore, progress: Progress) -> HomesRun:
     last_event = store.last_event()
+    begun_at = store.server_state().now
     listings = list(_read(store, progress))
     progress("compared", 0)
-    facts = facts_of_all(listings)
+    facts = facts_of_all(listings, hashes_of(store))
     clustering = cluster(facts, before=store.home_ids(), pins=pins_of(store))
     progress("stored", 0)
     clustered = clustered_of(listings, facts, clustering, last_event, store)
+    clustered = replace(clustered, run=replace(clustered.run, begun_at=begun_at))
     store.save_homes(clustered)
     return clustered.run
 
@@ -70,10 +75,13 @@ def rules() -> str:
     return f"{hashed(repr(deciding)) & 0xFFFFFFFFFFFFFFF:015x}"
 
 
-def _changed(store: FullStore, after: int) -> tuple[set[Name], int] | None:
-    """The listings with an event after a number, and the number of the last event. None if they are too many for it to
-    pay."""
+def _changed(store: FullStore, before: HomesRun) -> tuple[set[Name], int] | None:
+    """The listings with an event or a hashed photo since the last run, and the number of the last event. None if they
+    are too many for it to pay."""
+    after = before.last_event
     names: set[Name] = set()
+    if before.begun_at is not None:
+        names |= set(store.hashed_since(before.begun_at - _OVERLAP))
     most = max(_FEW, sum(stored for stored, _ in store.counts().values()) // 5)
     while found := store.events(after, _SOME):
         names |= {f"{each.event.portal}/{each.event.ref}" for each in found}
@@ -88,9 +96,10 @@ def _update(
 ) -> HomesRun | None:
     """Change the homes of the run before. None if another process changed them meanwhile."""
     pins = pins_of(store)
+    begun_at = store.server_state().now
     listings = _listings(store, names)
     progress("compared", len(names))
-    fresh = {each.name: each for each in facts_of_all(list(listings.values()))}
+    fresh = {each.name: each for each in facts_of_all(list(listings.values()), hashes_of(store, names))}
     update = Update(store, names, fresh, pins, shipped())
     found = update.run()
     progress("stored", 0)
@@ -118,6 +127,7 @@ def _update(
         listings=before.listings + new - len(gone & found.before.keys()),
         homes=before.homes + len(members.keys() - members_before.keys()) - len(gone_homes),
         candidates=update.compared,
+        begun_at=begun_at,
     )
     clustering = Clustering(found.home_of, found.links)
     changes = HomeChanges(
@@ -141,14 +151,28 @@ def _member(name: Name, home: str) -> Member:
 
 def _listings(store: FullStore, names: Iterable[Name]) -> dict[Name, Listing]:
     """The listings of these names that the store has."""
+    return {
+        f"{portal}/{ref}": current.state.listing
+        for portal, refs in _by_portal(names).items()
+        for ref, current in store.current(portal, refs).items()
+    }
+
+
+def _by_portal(names: Iterable[Name]) -> dict[str, list[str]]:
     portals: dict[str, list[str]] = {}
     for name in sorted(names):
         portal, _, ref = name.partition("/")
         portals.setdefault(portal, []).append(ref)
+    return portals
+
+
+def hashes_of(store: FullStore, names: Iterable[Name] | None = None) -> Hashes:
+    """The hashes of the photos of these listings, or of all."""
+    portals: Mapping[str, list[str] | None] = _by_portal(names) if names is not None else dict.fromkeys(store.counts())
     return {
-        f"{portal}/{ref}": current.state.listing
+        f"{portal}/{ref}": hashes
         for portal, refs in portals.items()
-        for ref, current in store.current(portal, refs).items()
+        for ref, hashes in store.photo_hashes(portal, refs).items()
     }
 
 
@@ -280,4 +304,4 @@ def as_listing(record: Mapping[str, Any]) -> Listing:
 
 def facts_by_name(store: FullStore, names: Sequence[Name]) -> dict[Name, Facts]:
     """Return the facts of some listings of the store; those that it does not have are left out."""
-    return {each.name: each for each in facts_of_all(list(_listings(store, names).values()))}
+    return {each.name: each for each in facts_of_all(list(_listings(store, names).values()), hashes_of(store, names))}

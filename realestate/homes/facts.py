@@ -6,12 +6,14 @@ text only are read from there.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from math import floor, log
+from types import MappingProxyType
+from typing import Any
 
 from realestate.items import Listing
 
@@ -25,14 +27,15 @@ _CELL = 7
 #: Width of the buckets of the logarithm of the price.
 _PRICE_STEP = 0.3
 _FOREVER = float("inf")
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 _MOST_NAMES = 12
 #: Names by which candidates are looked for.
 _KEY_NAMES = 3
 #: A word with a capital letter within a sentence, and the word after it.
 _NAME = re.compile(r"(?<=[\w,] )([A-ZÀ-ÖØ-ÞƏĞİIŞÇÖÜŁŚŻ]\w{2,})\s+(\w+)")
-_WORD = re.compile(r"\w+")
-_DIGITS = re.compile(r"\d+")
+#: A word, or a part of one, without its digits.
+_WORD = re.compile(r"[^\W\d]+")
 _HOUSE_NUMBER = re.compile(r"\s*,?\s*(\d+\w?)\s*(?:,.*)?$")
 #: "5-ci mərtəbə", "5/16 mərtəbə", "5th floor", "floor 5", "3ème étage", "5e verdieping", "piętro 5", "2. Stock".
 _FLOOR = re.compile(
@@ -42,6 +45,8 @@ _FLOOR = re.compile(
     r"|\bpiętro:? (\d{1,2})\b|\b(\d{1,2})\. (?:stock|obergeschoss|og)\b",
     re.IGNORECASE,
 )
+#: A text without one of these words names no floor. To look for them is much faster than the expression.
+_FLOOR_WORDS = ("mərtəbə", "floor", "étage", "verdieping", "piętro", "stock", "obergeschoss", "og")
 #: "Nizami küç.", "Azadlıq pr.", in a title or a text.
 _STREET = re.compile(r"((?:[A-ZƏĞİŞÇÖÜ]\w+ )(?:\w+ ){0,2}?(?:küç|pr)\.)")
 #: The word after a name, if the name is a street's.
@@ -91,6 +96,8 @@ class Facts:
     """When the advert appeared, in seconds since 1970."""
     ended_at: float
     """When it left the market; infinity if it has not."""
+    photos: tuple[int, ...] = ()
+    """Perceptual hashes of its photos, if they were fetched."""
     keys: tuple[int, ...] = ()
     """Listings that share a key are candidates."""
     groups: tuple[int, ...] = ()
@@ -101,26 +108,58 @@ class Facts:
         return f"{self.portal}/{self.ref}"
 
 
-def facts_of_all(listings: Iterable[Listing]) -> list[Facts]:
+Hashes = Mapping[str, Mapping[str, int]]
+"""Of listings (portal/ref): the perceptual hashes of their photos, by address."""
+
+
+def facts_of_all(listings: Iterable[Listing], hashes: Hashes = EMPTY) -> list[Facts]:
     """Return the facts of listings. All at once, because MinHash is much faster for many texts."""
     given = list(listings)
-    words = [_WORD.findall(_DIGITS.sub(" ", plain(each.description or ""))) for each in given]
-    signatures = signatures_of(words)
-    return [_facts_of(*each) for each in zip(given, words, signatures, strict=True)]
+    texts = dict.fromkeys(each.description or "" for each in given)  # many adverts have the same one
+    known = dict(zip(texts, _texts_of(list(texts)), strict=True))
+    found = [_facts_of(each, known[each.description or ""]) for each in given]
+    if hashes:
+        for listing, facts in zip(given, found, strict=True):
+            own = hashes.get(facts.name, EMPTY)
+            facts.photos = tuple(sorted({own[url] for url in map(str, listing.photos) if url in own}))
+    return found
 
 
-def _facts_of(listing: Listing, words: list[str], signature: bytes) -> Facts:
-    text = listing.description or ""
-    is_text = len(words) >= _FEWEST_WORDS
+@dataclass(slots=True)
+class _Text:
+    """What is read from a text."""
+
+    text: str
+    signature: bytes | None
+    wording: int | None
+    names: tuple[int, ...]
+    code: str | None
+    street: str | None
+
+
+def _texts_of(texts: list[str]) -> Iterator[_Text]:
+    words = [_WORD.findall(plain(each)) for each in texts]
+    for text, own, signature in zip(texts, words, signatures_of(words), strict=True):
+        is_long = len(own) >= _FEWEST_WORDS
+        yield _Text(
+            text=text,
+            signature=signature if is_long else None,
+            wording=hashed(" ".join(own)) if is_long else None,
+            names=names_in(text),
+            code=code_in(text),
+            street=street_in(text),
+        )
+
+
+def _facts_of(listing: Listing, text: _Text) -> Facts:
     size = listing.area_m2 or listing.plot_m2
     price = float(listing.price) if listing.price is not None and listing.price_basis == "total" else None
-    storey = listing.floor if listing.floor is not None else floor_in(text)
-    street, number = street_of(listing.street or street_in(text))
+    storey = listing.floor if listing.floor is not None else floor_in(text.text)
+    street, number = street_of(listing.street or text.street)
     city, district, metro, agency = map(
         _plain_or_none, (listing.city, listing.district, listing.metro_station, listing.agency_name)
     )
-    code = listing.agency_ref or code_in(text)
-    wording = hashed(" ".join(words)) if is_text else None
+    code = listing.agency_ref or text.code
     point = _point(listing)
     kind = f"{listing.country}/{listing.operation}/{listing.property_type}"
     places = []
@@ -154,9 +193,9 @@ def _facts_of(listing: Listing, words: list[str], signature: bytes) -> Facts:
         is_new=listing.is_new_building is True,
         agency=agency,
         code=code and code.casefold(),
-        signature=signature if is_text else None,
-        wording=wording,
-        names=names_in(text),
+        signature=text.signature,
+        wording=text.wording,
+        names=text.names,
         begun_at=_begun(listing),
         ended_at=_ended(listing),
     )
@@ -262,6 +301,9 @@ def signatures_of(texts: list[list[str]]) -> list[bytes]:
 
 def floor_in(text: str) -> int | None:
     """Return the floor that a text names, if it names one and no other."""
+    small = text.casefold()
+    if not any(word in small for word in _FLOOR_WORDS):
+        return None
     found = {int(next(filter(None, match.groups()))) for match in _FLOOR.finditer(text)}
     return found.pop() if len(found) == 1 else None
 

@@ -54,6 +54,7 @@ class Columns:
     signatures: Any
     has_text: Any
     names: Sequence[tuple[int, ...]]
+    photos: Sequence[tuple[int, ...]]
 
     @classmethod
     def of(cls, listings: Sequence[Facts]) -> Self:
@@ -67,7 +68,14 @@ class Columns:
         words = {name: _coded([getattr(each, name) for each in listings]) for name in _WORDS}
         signatures = np.frombuffer(b"".join(each.signature or empty for each in listings), dtype="uint32")
         has_text = np.array([each.signature is not None for each in listings], dtype=bool)
-        return cls(numbers, words, signatures.reshape(-1, PERMUTATIONS), has_text, [each.names for each in listings])
+        return cls(
+            numbers,
+            words,
+            signatures.reshape(-1, PERMUTATIONS),
+            has_text,
+            names=[each.names for each in listings],
+            photos=[each.photos for each in listings],
+        )
 
 
 _WORDS = ("portal", "money", "period", "city", "district", "metro", "street", "number", "agency", "code", "wording")
@@ -145,6 +153,8 @@ def features(columns: Columns, a: "Positions", b: "Positions", in_block: "NDArra
     for name in [name for name in found if name.startswith("text_")]:
         found[f"one_agency_{name}"] = found["agency_same"] & found[name]
         found[f"no_agency_{name}"] = is_owner & found[name]
+    # flats of a block show the same pictures of the house
+    found["photos_same"] = _photos(columns.photos, a, b, found["portal_same"]) & ~in_block
     found["in_block"] = in_block
     found["in_block_portal_same"] = in_block & found["portal_same"]
     for name in [
@@ -152,6 +162,24 @@ def features(columns: Columns, a: "Positions", b: "Positions", in_block: "NDArra
     ]:
         found[f"in_block_{name}"] = in_block & np.asarray(found[name], dtype=bool)
     return {name: np.asarray(values, dtype="float64") for name, values in found.items()}
+
+
+#: Hashes of one photo in two sizes differ in at most so many of 64 bits; those of two photos in about half of them.
+_OTHER_BITS = 6
+
+
+def _photos(photos: Sequence[tuple[int, ...]], a: "Positions", b: "Positions", portal_same: Any) -> Any:
+    """Whether the photos of each pair have one in common; on one portal two, since it may show its own picture."""
+    import numpy as np
+
+    found = np.zeros(len(a), dtype=bool)
+    if not any(photos):
+        return found
+    for at, (one, other) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+        if photos[one] and photos[other]:
+            common = sum(any((x ^ y).bit_count() <= _OTHER_BITS for y in photos[other]) for x in photos[one])
+            found[at] = common >= (2 if portal_same[at] else 1)
+    return found
 
 
 #: Bounds of the shares of the text that two listings have in common.
@@ -214,6 +242,8 @@ def train(found: Mapping[str, "Numbers"], is_same: "NDArray[np.bool_]", trained_
 
     solved = minimize(loss, np.zeros(matrix.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
     weights = {name: round(float(weight), 4) for name, weight in zip(names, solved[1:], strict=True)}
+    # the pairs say nothing about features that none of them has, such as equal photos
+    weights |= {name: shipped().weights.get(name, 0.0) for name in names if not found[name].any()}
     return Parameters(
         version=1, intercept=round(float(solved[0]), 4), weights=weights, threshold=0.5, trained_on=trained_on
     )

@@ -112,6 +112,20 @@ class Pin:
     """The other advert: portal/ref."""
 
 
+@dataclass(frozen=True, slots=True)
+class PhotoHash:
+    """The perceptual hash of a photo. The photo itself is not kept."""
+
+    portal: str
+    """Name of the portal. Portal and ref identify a listing."""
+    ref: str
+    """The portal's id of the listing, as text."""
+    photo: str
+    """Address of the photo."""
+    hash: int
+    """Hashes of similar photos differ in few of their 64 bits."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomesRun:
     """What the last complete run of `realestate homes build` looked at."""
@@ -136,6 +150,8 @@ class HomesRun:
     """For each portal: the share of its listings that have an agency's reference."""
     version: str = ""
     """The rules of linking that it used. Other rules make all homes again."""
+    begun_at: datetime | None = None
+    """When it began. The next run also looks at listings with photos that were hashed since then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +331,9 @@ class HomesStore(Protocol):
 
     def existing_homes(self, homes: Collection[str]) -> Collection[str]:
         """Those of these ids that are homes."""
+
+    def hashed_since(self, at: datetime) -> Collection[str]:
+        """The listings (portal/ref) with photos that were hashed since then."""
 
     def homes_run(self) -> HomesRun | None:
         """The last complete run; None if there was none."""

@@ -54,6 +54,12 @@ class EmptyStore:
     ) -> Mapping[str, Any]:
         return {}
 
+    def keep_photo_hashes(self, read: Sequence[Any]) -> None:
+        """Does nothing."""
+
+    def photo_hashes(self, portal: str, refs: Sequence[str] | None = None) -> Mapping[str, Mapping[str, int]]:
+        return {}
+
     def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Any]:
         return ()
 

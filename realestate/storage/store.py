@@ -11,6 +11,7 @@ from realestate.items.others import Other, other_record
 from realestate.storage.clock import Seen
 from realestate.storage.contacts import Sealed, Source
 from realestate.storage.history import ALL_EVENTS, Event, EventFilter, Observed, PriceSeen
+from realestate.storage.homes import PhotoHash
 from realestate.storage.occurrences import Occurrences
 from realestate.storage.orders import Orders
 from realestate.storage.other_kinds import SeenOther, StoredOther
@@ -231,6 +232,12 @@ class Store(Orders, Occurrences, Protocol):
     def keep_cards(self, read: Sequence[CardRead]) -> None:
         """Store what search pages showed of listings that are written already. Those of erased listings are not
         stored."""
+
+    def keep_photo_hashes(self, read: Sequence[PhotoHash]) -> None:
+        """Store hashes of photos. Those of erased listings are not stored."""
+
+    def photo_hashes(self, portal: str, refs: Sequence[str] | None = None) -> Mapping[str, Mapping[str, int]]:
+        """The hashes of the photos of these listings, or of all: ref -> photo -> hash."""
 
     def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
         """Correct listings by what a better parser read from kept pages. Makes only `corrected` events."""

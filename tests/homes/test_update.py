@@ -18,7 +18,7 @@ from realestate.items import Listing
 from realestate.pipelines.clean import clean
 from realestate.simulator import truth_of_homes
 from realestate.storage import FullStore, open_store
-from realestate.storage.homes import Pin
+from realestate.storage.homes import PhotoHash, Pin
 from tests.homes.test_linkage import advert
 from tests.storage.batches import batch
 
@@ -199,3 +199,18 @@ def test_the_rules_of_a_block_are_the_same_in_sql() -> None:
         for facts, is_in_one in zip(some, found, strict=True):
             groups = ([each for each in some if group in each.groups] for group in facts.groups)
             assert is_in_one == any(map(pairs.is_block, groups))
+
+
+def test_a_photo_that_is_hashed_after_a_run_counts_in_the_next_one(store: FullStore) -> None:
+    photos = ["https://img.example.com/1.jpg", "https://img.example.com/2.jpg"]
+    written(store, advert("1", photos=photos[:1]), advert("2", "tap", photos=photos[1:]))
+    build(store)
+    store.keep_photo_hashes([PhotoHash("bina", "1", photos[0], -7), PhotoHash("tap", "2", photos[1], -5)])
+    build(store)
+    (link,) = store.home_links(store.home_ids()["bina/1"])
+    assert dict(link.reasons)["photos_same"] > 0
+    store.erase("tap", "2")
+    assert store.photo_hashes("tap") == {}
+    store.keep_photo_hashes([PhotoHash("tap", "2", photos[1], -5)])
+    assert store.photo_hashes("tap") == {}, "it was erased"
+    assert store.photo_hashes("bina", ["1"]) == {"1": {photos[0]: -7}}

@@ -25,9 +25,11 @@ from realestate.storage.homes import (
     MarketFilter,
     MarketWeek,
     Member,
+    PhotoHash,
     Pin,
 )
-from realestate.storage.mongo.connection import Connection, Document, pieces
+from realestate.storage.mongo.change import erased_among
+from realestate.storage.mongo.connection import Connection, Document, pieces, server_time
 from realestate.storage.mongo.documents import amount, money, stored_time
 
 _ORDER = ("country", "city", "district", "operation", "property_type", "currency", "rent_period", "week")
@@ -104,10 +106,36 @@ class Homes:
                 for each in database["homes"].find({**seen, **wanted}, {"home": 1})
             }
 
+    def keep_photo_hashes(self, read: Sequence[PhotoHash]) -> None:
+        """Those of erased listings are deleted after the write: an erasure may happen meanwhile."""
+        with self.connection.database() as database:
+            now = server_time(database)
+            for each in read:
+                document = {**asdict(each), "hashed_at": now}
+                database["photo_hashes"].replace_one(
+                    {"_id": f"{each.portal}/{each.ref} {each.photo}"}, document, upsert=True
+                )
+            for portal, ref in erased_among(database, {(each.portal, each.ref) for each in read}):
+                database["photo_hashes"].delete_many({"portal": portal, "ref": ref})
+
+    def photo_hashes(self, portal: str, refs: Sequence[str] | None = None) -> Mapping[str, Mapping[str, int]]:
+        wanted: list[Document] = [{}] if refs is None else _those("ref", refs)
+        found: dict[str, dict[str, int]] = {}
+        with self.connection.database() as database:
+            for some in wanted:
+                for each in database["photo_hashes"].find({"portal": portal, **some}):
+                    found.setdefault(each["ref"], {})[each["photo"]] = int(each["hash"])
+        return found
+
+    def hashed_since(self, at: datetime) -> Collection[str]:
+        with self.connection.database() as database:
+            found = database["photo_hashes"].find({"hashed_at": {"$gte": stored_time(at)}}, {"portal": 1, "ref": 1})
+            return {f"{each['portal']}/{each['ref']}" for each in found}
+
     def homes_run(self) -> HomesRun | None:
         with self.connection.database() as database:
             found = database["home_runs"].find_one({"_id": "homes"})
-        return HomesRun(**{each.name: found["about"][each.name] for each in fields(HomesRun)}) if found else None
+        return _run(found["about"]) if found else None
 
     def home_ids(self) -> Mapping[str, str]:
         with self.connection.database() as database:
@@ -196,6 +224,11 @@ def homes_of(database: Database[Document], listings: Collection[tuple[str, str]]
     }
 
 
+def _run(about: Document) -> HomesRun:
+    """A run. One of an older version has fewer values."""
+    return HomesRun(**{each.name: about[each.name] for each in fields(HomesRun) if each.name in about})
+
+
 def _member(document: Document) -> Member:
     return Member(document["portal"], document["ref"], document["home"])
 
@@ -207,6 +240,7 @@ def remove_from_home(database: Database[Document], portal: str, ref: str) -> int
     homes = [each["home"] for each in database["home_listings"].find(of_the_listing, {"home": 1})]
     removed = database["home_listings"].delete_many(of_the_listing).deleted_count
     database["home_states"].delete_many(of_the_listing)
+    database["photo_hashes"].delete_many(of_the_listing)
     for collection in ("home_links", "home_pins"):
         database[collection].delete_many({"$or": [{"a": name}, {"b": name}]})
     for home in homes:
@@ -248,7 +282,8 @@ def _change(
     for collection, some in documents.items():
         for piece in pieces(some):
             database[collection].insert_many([{**each, "from": mine, "upto": _FOR_EVER} for each in piece])
-    about = {**asdict(written.run), "built_at": stored_time(written.run.built_at)}
+    begun_at = written.run.begun_at and stored_time(written.run.begun_at)
+    about = {**asdict(written.run), "built_at": stored_time(written.run.built_at), "begun_at": begun_at}
     if found is None:
         database["home_runs"].replace_one({"_id": "homes"}, {"number": mine, "about": about}, upsert=True)
     elif (

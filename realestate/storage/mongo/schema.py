@@ -85,6 +85,7 @@ NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "home_listings": {"listing": ("portal", "ref"), "in_home": ("home",), "name": ("name",), "upto": ("upto",)},
     "home_links": {"in_home": ("home",), "a": ("a",), "b": ("b",), "upto": ("upto",)},
     "home_states": {"name": ("name",), "keys": ("keys",), "listing": ("portal", "ref"), "upto": ("upto",)},
+    "photo_hashes": {"listing": ("portal", "ref"), "hashed_at": ("hashed_at",)},
     "home_pins": {"a": ("a",), "b": ("b",)},
     "market_weekly": {"place": ("run", "country", "city", "district", "operation", "property_type", "week")},
 }
@@ -249,7 +250,7 @@ def _derived_fields(database: Database[Any]) -> None:
 #: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
 #: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name. The seventh adds the indexes of
 #: the outbox, the eighth those of submitted jobs. The ninth adds what searches compare, the tenth the indexes of the
-#: timetable, the eleventh those of homes, the last those of homes that change in part.
+#: timetable, the eleventh those of homes, the twelfth those of homes that change in part, the last those of photos.
 STEPS: tuple[Step, ...] = (
     _indexes,
     _indexes,
@@ -260,6 +261,7 @@ STEPS: tuple[Step, ...] = (
     _indexes,
     _indexes,
     _derived_fields,
+    _indexes,
     _indexes,
     _indexes,
     _indexes,

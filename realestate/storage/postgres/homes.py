@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
-from datetime import date
+from datetime import date, datetime
 from operator import attrgetter
 from typing import Any
 
@@ -20,6 +20,7 @@ from realestate.storage.homes import (
     MarketFilter,
     MarketWeek,
     Member,
+    PhotoHash,
     Pin,
 )
 from realestate.storage.postgres.connection import Statements
@@ -53,6 +54,12 @@ _CHANGE = f"""
 """
 #: Listings that were erased since the run began.
 _DROP_ERASED = "; ".join(f"DELETE FROM {table} WHERE {is_erased(table)}" for table in ("home_listings", "home_states"))
+_KEEP_PHOTOS = f"""
+    INSERT INTO photo_hashes (portal, ref, photo, hash)
+    SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::bigint[]) AS given (portal, ref, photo, hash)
+    WHERE NOT {is_erased("given")}
+    ON CONFLICT (portal, ref, photo) DO UPDATE SET hash = excluded.hash, hashed_at = now()
+"""
 #: The columns of a home that a filter can ask for.
 _WANTED_HOMES = ("country", "city", "district", "operation", "property_type", "is_active")
 
@@ -105,6 +112,23 @@ class Homes(Statements):
 
     def existing_homes(self, homes: Collection[str]) -> Collection[str]:
         return {home for (home,) in self._ask("SELECT home FROM homes WHERE home = ANY (%s::text[])", (list(homes),))}
+
+    def keep_photo_hashes(self, read: Sequence[PhotoHash]) -> None:
+        rows = [(each.portal, each.ref, each.photo, each.hash) for each in read]
+        with self.connection.cursor() as cursor:
+            cursor.execute(_KEEP_PHOTOS, [list(column) for column in zip(*rows, strict=True)])
+
+    def photo_hashes(self, portal: str, refs: Sequence[str] | None = None) -> Mapping[str, Mapping[str, int]]:
+        wanted = "" if refs is None else " AND ref = ANY (%(refs)s)"
+        statement = f"SELECT ref, photo, hash FROM photo_hashes WHERE portal = %(portal)s{wanted}"
+        found: dict[str, dict[str, int]] = {}
+        for ref, photo, hash in self._ask(statement, {"portal": portal, "refs": refs}, watched=False):
+            found.setdefault(ref, {})[photo] = hash
+        return found
+
+    def hashed_since(self, at: datetime) -> Collection[str]:
+        rows = self._ask("SELECT DISTINCT portal || '/' || ref FROM photo_hashes WHERE hashed_at >= %s", (at,))
+        return {name for (name,) in rows}
 
     def homes_run(self) -> HomesRun | None:
         rows = self._ask(f"SELECT {', '.join(_RUN)} FROM home_runs")

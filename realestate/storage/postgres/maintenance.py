@@ -88,6 +88,7 @@ _OF_A_LISTING = (
     "cards",
     "home_listings",
     "home_states",
+    "photo_hashes",
 )
 #: What names an erased listing beside others, and homes that had no other advert.
 _UNLINK = """

@@ -21,7 +21,7 @@ from realestate.items import Listing, Part
 from realestate.items.docstrings import field_docstrings
 from realestate.storage.errors import StoreError, too_new
 from realestate.storage.history import PriceSeen
-from realestate.storage.homes import Home, HomeLink, HomesRun, HomeState, MarketWeek, Member, Pin
+from realestate.storage.homes import Home, HomeLink, HomesRun, HomeState, MarketWeek, Member, PhotoHash, Pin
 from realestate.storage.occurrences import Occurrence
 from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
@@ -246,6 +246,11 @@ TABLES: dict[str, Described] = {
     "home_links": Described("Why two adverts are one home.", HomeLink),
     "home_pins": Described("What people decided about two adverts: join or split.", Pin),
     "home_states": Described("What linking keeps of each listing, to look only at what is new.", HomeState),
+    "photo_hashes": Described(
+        "Perceptual hashes of photos, which tell adverts of one home.",
+        PhotoHash,
+        {"hashed_at": "When it was stored."},
+    ),
     "home_runs": Described("What the last complete `realestate homes build` looked at: one row.", HomesRun),
     "market_weekly": Described("Market figures by week, place, type and operation, counted by home.", MarketWeek),
     "current_listings": Described("The listings that are on the market: active or reserved.", Listing),
