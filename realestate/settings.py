@@ -327,7 +327,7 @@ REREAD_DAYS = number("REREAD_DAYS", 28)
 
 # --- homes -----------------------------------------------------------------------------
 
-#: So many photos of each listing are fetched and hashed, to recognise adverts of one home. 0: none.
+#: This many photos of each listing are fetched and hashed, to recognise adverts of one home. 0: none.
 PHOTO_HASHES = int(number("PHOTO_HASHES", 0))
 
 # --- retention (`realestate retain`); 0 keeps for ever ---------------------------------

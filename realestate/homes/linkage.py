@@ -100,7 +100,7 @@ def scored(
     for at in (probable >= WEAK).nonzero()[0].tolist():
         one, other = listings[a[at]], listings[b[at]]
         score = round(float(probable[at]), 4)
-        if (in_block[at] or needs_block_evidence(one, other)) and not has_block_evidence(one, other):
+        if (in_block[at] or needs_block_evidence(one, other)) and not has_block_evidence(one, other, score):
             score = min(score, BLOCK_LIMIT)
         near.append(Link(min(one.name, other.name), max(one.name, other.name), score))
     return sorted(near)

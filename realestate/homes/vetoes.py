@@ -23,15 +23,20 @@ def needs_block_evidence(a: Facts, b: Facts) -> bool:
     return a.is_new and b.is_new and a.floor is None and b.floor is None and a.portal == b.portal
 
 
-def has_block_evidence(a: Facts, b: Facts) -> bool:
+#: From this probability on, two adverts on one portal that name the same place are one flat of a block.
+_SURE = 0.9
+
+
+def has_block_evidence(a: Facts, b: Facts, score: float = 0.0) -> bool:
     """Whether two listings in a block of alike homes can be one: they have an equal reference or an equal floor.
 
-    A portal that has both of them demands an equal text too: there, two flats are likelier than one that is advertised
-    twice."""
+    A portal that has both of them demands an equal text too, or a high probability and a place that both texts name:
+    there, two flats are likelier than one that is advertised twice."""
     if a.code is not None and a.code == b.code and not _differ(a.agency, b.agency):
         return True
     is_same_text = a.wording is not None and a.wording == b.wording
-    return a.floor is not None and a.floor == b.floor and (a.portal != b.portal or is_same_text)
+    is_near_same = score >= _SURE and not set(a.names).isdisjoint(b.names) and not _differ(a.code, b.code)
+    return a.floor is not None and a.floor == b.floor and (a.portal != b.portal or is_same_text or is_near_same)
 
 
 def _prices_differ(a: Facts, b: Facts) -> bool:
