@@ -351,8 +351,9 @@ class PortalSpider(SearchSpider):
     async def read_photo(self, response: Response, ref: str) -> AsyncIterator[Any]:
         """The callback of a photo's request, which gives no item. Queued requests refer to it by this name."""
         await self.photos.read(response, ref)
-        for nothing in ():
-            yield nothing
+        nothing: tuple[Any, ...] = ()
+        for item in nothing:
+            yield item
 
     def link_from_sitemap(self, url: str) -> AnyLink | None:
         return self.found(url) if self.ref_of(url) else None
