@@ -105,11 +105,16 @@ def page(
 
 def is_page(request: Request) -> bool:
     """Whether a person asks for a page, not a program or a script of a page for data."""
-    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
+    is_wanted = "text/html" in request.headers.get("accept", "") or "hx-request" in request.headers
+    return is_wanted and not request.url.path.startswith("/api/")
 
 
 def problem(request: Request, status: int, title: str, text: str) -> Response:
-    """A page that says what is wrong."""
+    """A page that says what is wrong. A script that asked for a part of a page loads the whole page, which says it."""
+    if "hx-request" in request.headers:
+        query = f"?{request.url.query}" if request.url.query else ""
+        path = request.url.path.lstrip("/")  # never another host
+        return Response(status_code=status, headers={"HX-Redirect": f"/{path}{query}"})
     return page(request, "problem.html", None, status=status, title=title, text=text)
 
 

@@ -236,6 +236,8 @@ def test_a_page_that_cannot_be_made_says_why(error: Exception, status: int, titl
         assert found.status_code == status
         assert f"<h1>{title}</h1>" in found.text
         assert "unsafe" not in found.headers["content-security-policy"]
+        part = client.get("/listings?where=city%3DGent", headers={"HX-Request": "true"})
+        assert (part.status_code, part.headers["hx-redirect"]) == (status, "/listings?where=city%3DGent")
         assert client.get("/api/v1/listings").json()["error"]
 
 
