@@ -119,7 +119,7 @@ class Delays:
     def succeeded(self) -> None:
         """Redis replied."""
         self.waiting.connected = True
-        outage.REDIS.succeeded(self._tried_at)
+        outage.REDIS.succeeded(self._tried_at, self._failures)
 
     def try_again(self) -> None:
         """The wait is over."""
@@ -137,7 +137,8 @@ class Delays:
             waiting.stats.inc_value("queue/redis_away")
         if waiting.connected or longest is None:
             self._failures += 1
-            outage.REDIS.failed(self.what, error_text(error), self._failures)
+            is_refused = isinstance(error, ResponseError)
+            outage.REDIS.failed(self.what, error_text(error), self._failures, is_refused=is_refused)
         seconds = random.uniform(self._delay / 2, self._delay)
         self._delay = min(self._delay * 2, LONGEST_WAIT)
         return seconds

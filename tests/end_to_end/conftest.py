@@ -226,10 +226,19 @@ class Worker:
     def resume(self) -> None:
         self._signal_all(signal.SIGCONT)
 
+    def limit_files(self, soft: int, hard: int) -> None:
+        """How many files its processes may open. Only on Linux."""
+        for each in self._processes():
+            each.rlimit(psutil.RLIMIT_NOFILE, (soft, hard))
+
     def _signal_all(self, number: signal.Signals) -> None:
-        started = psutil.Process(self.process.pid)
-        for each in (started, *started.children(recursive=True)):
+        for each in self._processes():
             each.send_signal(number)
+
+    def _processes(self) -> list[psutil.Process]:
+        """The process that was started, and the worker below it."""
+        started = psutil.Process(self.process.pid)
+        return [started, *started.children(recursive=True)]
 
     def text(self) -> str:
         return self.log.read_text("utf-8")

@@ -108,16 +108,15 @@ def test_a_worker_that_has_no_file_descriptors_left_goes_on_when_it_has_some_aga
     redis_process.start()
     with Redis.from_url(redis_process.url) as server, site.workers(1, REDIS_URL=redis_process.url) as workers:
         until(lambda: server.hlen(keys.heartbeats(PORTAL)), "the first heartbeat")
-        pid = workers[0].process.pid
-        _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)  # type: ignore[attr-defined,unused-ignore]
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         site.seed(server)
         site.until_the_middle(server)
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, most))  # type: ignore[attr-defined,unused-ignore]
+        workers[0].limit_files(3, most)
         redis_process.stop()  # all connections to it have to be made again
         redis_process.start()
         until(lambda: waits(workers[0], "Too many open files"), "the worker to notice")
         time.sleep(1.0)
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))  # type: ignore[attr-defined,unused-ignore]
+        workers[0].limit_files(most, most)
         until_finished(server)
         assert workers[0].process.poll() is None
         assert workers[0].stop() == 0

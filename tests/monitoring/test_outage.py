@@ -10,7 +10,7 @@ from scrapy.statscollectors import MemoryStatsCollector
 
 from realestate.queue import outage
 from realestate.queue.dead_workers import DeadWorkers
-from realestate.queue.outage import SETTLE_SECONDS, Outage
+from realestate.queue.outage import REFUSAL_SECONDS, SETTLE_SECONDS, Outage
 from realestate.queue.redis_client import _repeat, for_ever
 
 
@@ -58,6 +58,27 @@ def test_a_reply_to_a_call_from_before_the_outage_does_not_end_it(redis: Outage,
     redis.failed("taking", "refused")
     redis.succeeded(asked_at)
     assert redis.is_away
+
+
+def test_a_server_that_only_refuses_writes_is_one_outage(
+    redis: Outage, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    for second in range(30):
+        redis.failed("calling SET", "OOM", second + 1, is_refused=True)
+        redis.succeeded(clock.now)  # a call that reads
+        clock.now += 1
+    assert first_words(caplog) == ["queue/redis_away"]
+    redis.succeeded(clock.now, failures=30)
+    assert first_words(caplog) == ["queue/redis_away", "queue/redis_back"]
+
+
+def test_a_refusal_ends_although_nobody_tries_the_refused_call_again(redis: Outage, clock: Clock) -> None:
+    redis.failed("calling SET", "OOM", 2, is_refused=True)
+    redis.succeeded(clock.now)
+    assert redis.is_away
+    clock.now += REFUSAL_SECONDS
+    redis.succeeded(clock.now)
+    assert not redis.is_away
 
 
 def test_a_connection_from_before_that_breaks_after_the_end_is_no_new_outage(
