@@ -65,7 +65,7 @@ def mask_credentials() -> None:
 
 
 def quieten_scrapy(settings: BaseSettings) -> None:
-    """Hide the INFO lines of the wordy loggers, except with LOG_LEVEL=DEBUG. Scrapy resets their levels when it
+    """Hide nearly all INFO lines of the wordy loggers, except with LOG_LEVEL=DEBUG. Scrapy resets their levels when it
     configures logging, but not their filters."""
     for name in WORDY_LOGGERS:
         logger = logging.getLogger(name)
@@ -76,7 +76,8 @@ def quieten_scrapy(settings: BaseSettings) -> None:
 
 
 def _only_warnings(record: logging.LogRecord) -> bool:
-    return record.levelno >= logging.WARNING
+    """Warnings, and the line that says that the worker stops because of a signal."""
+    return record.levelno >= logging.WARNING or str(record.msg).startswith("Received ")
 
 
 def install_handler(settings: Settings) -> None:
