@@ -65,8 +65,8 @@ class Outage:
         )
 
     def succeeded(self, asked_at: float, failures: int = 0) -> None:
-        """A call succeeded that began at this time of the clock, after so many failures. Calls from before the outage say
-        nothing. Where the server refuses some calls, those that it never refused say nothing either."""
+        """A call succeeded that began at this time of the clock, after this many failures. Calls from before the outage
+        say nothing. Where the server refuses some calls, those that it never refused say nothing either."""
         if self._failed_at is None or asked_at < self._failed_at:
             return
         if self._refuses and not failures and self.clock() - self._last_failed_at < REFUSAL_SECONDS:
