@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pymongo.database import Database
 
 from realestate.items import FIELDS, Listing
-from realestate.storage.export import ALL_ROWS, DELISTED, OTHER_DECIMALS, Row, Selection, Table, row_hash
+from realestate.storage.export import ALL_ROWS, DELISTED, OTHER_DECIMALS, TABLES, Row, Selection, Table, row_hash
 from realestate.storage.lake import LAKE_TABLES, LakeTableName, Span
 from realestate.storage.mongo.change import is_tombstone
 from realestate.storage.mongo.connection import Connection, Document, pages, pieces
@@ -34,19 +34,26 @@ class MongoExport:
 
     def __init__(self, database: Database[Document], table: Table, is_wanted: "Wanted") -> None:
         self.table = table
+        self._whole = TABLES[table.name]
+        """The table with all its columns."""
         self._database = database
         self._is_wanted = is_wanted
         self.count = 0
         self.checksum = 0
-        for identities in _identities(database, table, is_wanted):
+        for identities in _identities(database, self._whole, is_wanted):
             self.count += len(identities)
             self.checksum += sum(map(row_hash, identities))
 
     def rows(self) -> Iterator[Sequence[Row]]:
-        places = [self.table.names.index(name) for name in self.table.identity]
-        for values in _VALUES[self.table.name](self._database, self.table):
+        places = [self._whole.names.index(name) for name in self.table.identity]
+        shown = [self._whole.names.index(name) for name in self.table.names]
+        is_whole = self.table.names == self._whole.names
+        for values in _VALUES[self.table.name](self._database, self._whole):
             wanted = filter(self._is_wanted, values)
-            yield [(row_hash([row[place] for place in places]), *row) for row in wanted]
+            yield [
+                (row_hash([row[place] for place in places]), *(row if is_whole else [row[place] for place in shown]))
+                for row in wanted
+            ]
 
 
 Wanted = Callable[[tuple[Any, ...]], bool]
