@@ -195,7 +195,7 @@ _SOME_HOMES = """
     SELECT 'h' || i AS home, 'AZ' AS country, 'city ' || n % 20 AS home_city,
         'district ' || n // 20 % 10 AS home_district,
         ['apartment', 'apartment', 'house'][1 + n // 200 % 3] AS property_type,
-        ['sale', 'sale', 'rent'][1 + n // 600 % 3] AS operation, 30.0 + n // 7 % 120 AS area_m2,
+        ['sale', 'sale', 'rent'][1 + n // 600 % 3] AS operation, (30 + n // 7 % 120)::DOUBLE AS area_m2,
         home_city || '/' || home_district AS place, 'metro ' || n // 11 % 30 AS metro, '' AS subtype,
         ['new', 'good', ''][1 + n // 13 % 3] AS condition, (n // 17 % 5)::VARCHAR AS rooms,
         'true' AS is_new_building, 'agency' AS seller_type, true AS has_place
@@ -206,7 +206,7 @@ _THEIR_PERIODS = f"""
     CREATE TABLE periods AS
     WITH begun AS (
         SELECT home, '{START}'::TIMESTAMPTZ + INTERVAL 1 HOUR * (n // 3 % (24 * 182)) AS begun_at,
-            1000.0 * area_m2 * (1 + n % 100 / 200) AS price, 1 + n // 5 % 120 AS days
+            1000 * area_m2 * (1 + n % 100 / 200) AS price, 1 + n // 5 % 120 AS days
         FROM (SELECT home, area_m2, (hash(home) % 4294967296)::BIGINT AS n FROM homes)
     )
     SELECT home, 'AZN/' AS money, price, begun_at, begun_at + INTERVAL 12 HOUR * days AS ended_at FROM begun
