@@ -65,4 +65,6 @@ def test_a_site_that_sets_new_cookies_with_each_page_sees_a_new_visitor_from_tim
 
 def test_the_limit_sees_a_response_after_its_cookies_were_kept() -> None:
     path = f"{CookieLimitMiddleware.__module__}.{CookieLimitMiddleware.__qualname__}"
-    assert settings.DOWNLOADER_MIDDLEWARES[path] < 700, "Scrapy's number of its CookiesMiddleware"
+    order = settings.DOWNLOADER_MIDDLEWARES[path]
+    assert order is not None
+    assert order < 700, "Scrapy's number of its CookiesMiddleware"

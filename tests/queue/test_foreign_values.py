@@ -230,8 +230,8 @@ def test_dead_letters_that_somebody_else_wrote_are_listed_and_replayed(run: Call
     times = dict(zip(letters, (float("inf"), -1e18, 1e300), strict=True))
 
     async def act(queue: RequestQueue) -> tuple[int, int]:
-        server.hset(keys.dead_letters("p"), mapping={id: json.dumps(each) for id, each in letters.items()})  # type: ignore[misc]
-        server.zadd(keys.dead_letter_times("p"), times)  # type: ignore[arg-type]
+        server.hset(keys.dead_letters("p"), mapping={id: json.dumps(each) for id, each in letters.items()})
+        server.zadd(keys.dead_letter_times("p"), times)
         dead_letters = DeadLetters(queue)
         found = [each for each in await dead_letters.newest(10) if not each.matches("http", "j")]
         assert [await dead_letters.one(each.id) for each in found] == found
