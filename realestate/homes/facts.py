@@ -36,10 +36,11 @@ _KEY_NAMES = 3
 _NAME = re.compile(r"(?<=[\w,] )([A-ZÀ-ÖØ-ÞƏĞİIŞÇÖÜŁŚŻ]\w{2,})\s+(\w+)")
 #: A word, or a part of one, without its digits.
 _WORD = re.compile(r"[^\W\d]+")
-_HOUSE_NUMBER = re.compile(r"\s*,?\s*(\d+\w?)\s*(?:,.*)?$")
+# The lengths below are limited: without that, the time would grow with the square of a hostile text's length.
+_HOUSE_NUMBER = re.compile(r"\s?,?\s?(?<!\d)(\d{1,6}\w?)\s?(?:,.*)?$")
 #: "5-ci mərtəbə", "5/16 mərtəbə", "5th floor", "floor 5", "3ème étage", "5e verdieping", "piętro 5", "2. Stock".
 _FLOOR = re.compile(
-    r"\b(\d{1,2})\s*(?:/\s*\d{1,2}\s*)?(?:-?\s*(?:ci|cı|cu|cü)\b\s*)?mərtəbə(?!li)"
+    r"\b(\d{1,2})\s{0,3}(?:/\s{0,3}\d{1,2}\s{0,3})?(?:-?\s{0,3}(?:ci|cı|cu|cü)\b\s{0,3})?mərtəbə(?!li)"
     r"|\b(\d{1,2})(?:st|nd|rd|th) floor\b|\bfloor (\d{1,2})\b"
     r"|\b(\d{1,2})(?:er|e|ème|eme) étage\b|\b(\d{1,2})(?:e|de|ste) verdieping\b"
     r"|\bpiętro:? (\d{1,2})\b|\b(\d{1,2})\. (?:stock|obergeschoss|og)\b",
@@ -48,7 +49,7 @@ _FLOOR = re.compile(
 #: A text without one of these words names no floor. To look for them is much faster than the expression.
 _FLOOR_WORDS = ("mərtəbə", "floor", "étage", "verdieping", "piętro", "stock", "obergeschoss", "og")
 #: "Nizami küç.", "Azadlıq pr.", in a title or a text.
-_STREET = re.compile(r"((?:[A-ZƏĞİŞÇÖÜ]\w+ )(?:\w+ ){0,2}?(?:küç|pr)\.)")
+_STREET = re.compile(r"((?:[A-ZƏĞİŞÇÖÜ]\w{1,40} )(?:\w{1,40} ){0,2}?(?:küç|pr)\.)")
 #: The word after a name, if the name is a street's.
 _STREET_WORDS = frozenset({"küç", "pr", "küçəsi", "prospekti", "str", "straße", "street", "road", "ul"})
 #: "Kod: 4821", "Ref. AB-123", "Réf: 77".
