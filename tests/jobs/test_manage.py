@@ -183,7 +183,7 @@ def test_a_job_that_read_no_page_failed(desk: JobDesk, worker: Worker) -> None:
     worker.conclude(job)
     finish_jobs(desk)
     state = desk.show(job)
-    assert (state.state, state.reason) == ("failed", "no page could be read: 1 dead letters")
+    assert (state.state, state.reason) == ("failed", "no page could be read: 1 dead letter")
 
 
 def test_a_job_whose_seeds_were_refused_failed(desk: JobDesk, server: Redis) -> None:
