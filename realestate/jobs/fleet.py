@@ -155,7 +155,7 @@ class JobProgress:
         what = "checking what it did not find" if self.is_checking else "crawling"
         if not self.workers:
             what = "waiting for a worker"
-        dead = f", {self.dead:,} dead letters" if self.dead else ""
+        dead = f", {self.dead:,} dead letter{'' if self.dead == 1 else 's'}" if self.dead else ""
         return f"{what}: {self.done:,} requests done, {self.left:,} left{dead}"
 
 

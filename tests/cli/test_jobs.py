@@ -112,9 +112,9 @@ def test_an_unfinished_job_says_what_it_is_doing(
     server.hset(keys.open_jobs("emlak"), "5f0c", '{"mode": "full"}')
     server.sadd(keys.job("emlak", "5f0c"), "a", "b")
     server.hset(keys.counts("emlak", "5f0c"), mapping={"discover:done": 3, "extract:done": 1500, "extract:dead": 1})
-    assert "waiting for a worker: 1,503 requests done, 2 left, 1 dead letters" in run("jobs", "list").stdout
+    assert "waiting for a worker: 1,503 requests done, 2 left, 1 dead letter" in run("jobs", "list").stdout
     server.hset(keys.heartbeats("emlak"), "host:1:emlak", "{}")
-    assert "crawling: 1,503 requests done, 2 left, 1 dead letters" in run("jobs", "list").stdout
+    assert "crawling: 1,503 requests done, 2 left, 1 dead letter" in run("jobs", "list").stdout
     server.hset(keys.open_jobs("emlak"), "5f0c", '{"mode": "full", "checking": true}')
     assert "checking what it did not find: " in run("jobs", "list").stdout
     server.delete(keys.open_jobs("emlak"), keys.job("emlak", "5f0c"))
