@@ -46,6 +46,8 @@ FAST: Mapping[str, str] = {}
 #: What runs beside the workers after `up -d`.
 ROLES = ("worker", "timetable", "watch", "searches", "web")
 PORTALS = ("bina", "emlak", "immoweb", "lalafo", "tap")
+#: Older versions of Compose clear the line before each line, without a terminal too.
+ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 EXAMPLE = re.compile(r"#?[A-Z_]+=")
 PORTS = frozenset({"REDIS_PORT", "METRICS_PORT"})
 #: A worker gets the path of a secret's file inside its container.
@@ -116,7 +118,7 @@ class Story:
         if words[0] in ("exec", "run"):
             words.insert(1, "-T")
         printed = self.compose(*words, timeout=timeout)
-        lines = [line.rstrip() for line in printed.splitlines() if line.strip()]
+        lines = [line.rstrip() for line in ESCAPES.sub("", printed).splitlines() if line.strip()]
         if not fits(lines, expected):
             raise CheckFailed(f"`{command}` does not print what docs/deployment.md says:\n{printed[-2000:]}")
         say(f"ok: `{command}` prints what the guide says")
