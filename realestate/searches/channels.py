@@ -15,7 +15,7 @@ from realestate.monitoring.channels import (
 )
 from realestate.searches.follow import target_of
 from realestate.storage.outbox import Notification
-from realestate.storage.searches import SearchStore
+from realestate.storage.searches import KnownSearches, SearchStore
 
 
 class RateLimitedChannels:
@@ -33,7 +33,7 @@ class RateLimitedChannels:
         may_be_private: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._store = store
+        self._known = KnownSearches(store)
         self._message_seconds = message_seconds
         self._webhook_secret = webhook_secret
         self._may_be_private = may_be_private
@@ -43,8 +43,9 @@ class RateLimitedChannels:
         self._lock = Lock()
 
     def look(self) -> None:
-        """Read the addresses from the store. Called by the thread that owns it."""
-        self._addresses = {target_of(each): each for search in self._store.searches() for each in search.notify}
+        """Read the addresses from the store, if a search has changed. Called by the thread that owns the store."""
+        if self._known.look():
+            self._addresses = {target_of(each): each for search in self._known.all for each in search.notify}
 
     def __call__(self, target: str) -> Channel:
         address = self._addresses.get(target)

@@ -16,7 +16,7 @@ from realestate.searches.messages import Message, message_of
 from realestate.storage import FullStore
 from realestate.storage.history import Event
 from realestate.storage.query import Facts, matcher
-from realestate.storage.searches import EVENTS, Search, filter_of
+from realestate.storage.searches import EVENTS, KnownSearches, Search, filter_of
 from realestate.storage.store import Numbered
 
 #: Events that are compared together.
@@ -50,6 +50,7 @@ class Follower:
     def __init__(self, store: FullStore, link: Link = lambda store: None) -> None:
         self.store = store
         self._link = link
+        self._known = KnownSearches(store)
         self._searches: Sequence[Search] = ()
         self._index = SearchIndex(())
 
@@ -71,13 +72,13 @@ class Follower:
         return done
 
     def _look_at_searches(self) -> None:
-        self.use([each for each in self.store.searches() if not each.is_paused])
+        if self._known.look():
+            self.use([each for each in self._known.all if not each.is_paused])
 
     def use(self, searches: Sequence[Search]) -> None:
         """Compare the next events with these searches."""
-        if searches != self._searches:
-            self._searches = searches
-            self._index = SearchIndex(searches)
+        self._searches = searches
+        self._index = SearchIndex(searches)
 
     def _enqueue(self, events: Sequence[Numbered]) -> int:
         if not self._searches:

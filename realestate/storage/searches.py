@@ -63,6 +63,9 @@ class SearchStore(Protocol):
     def searches(self) -> Sequence[Search]:
         """All, by name."""
 
+    def searches_version(self) -> object:
+        """A value that differs after a search was saved, paused, resumed or deleted."""
+
     def pause_search(self, id: str, *, paused: bool) -> bool:
         """Pause the search, or resume it. What happens during a pause is not sent later. Return False if it does not
         exist."""
@@ -78,3 +81,21 @@ class SearchStore(Protocol):
 
     def wait_for_events(self, after: int, seconds: float) -> bool:
         """Wait until there is an event after this number, at most this long. Return whether there is one."""
+
+
+class KnownSearches:
+    """The searches of a store, read again only after one of them has changed."""
+
+    def __init__(self, store: SearchStore) -> None:
+        self._store = store
+        self._version: object = None
+        self.all: Sequence[Search] = ()
+
+    def look(self) -> bool:
+        """Return whether they have changed since the last look."""
+        version = self._store.searches_version()  # before the searches: a change in between is seen at the next look
+        if version == self._version:
+            return False
+        self.all = self._store.searches()
+        self._version = version
+        return True

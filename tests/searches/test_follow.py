@@ -22,7 +22,7 @@ from realestate.searches.feed import feed_of
 from realestate.searches.follow import TARGET, Follower, target_of, would_send
 from realestate.storage import FullStore, open_store
 from realestate.storage.history import EventType
-from realestate.storage.searches import NameTaken, Search
+from realestate.storage.searches import KnownSearches, NameTaken, Search
 from realestate.web.app import create_app
 from tests.homes.test_linkage import advert
 from tests.monitoring.receiver import Receiver
@@ -116,6 +116,23 @@ def test_a_name_is_given_once(any_store: FullStore) -> None:
     with pytest.raises(NameTaken, match="there is a search 'one' already"):
         save(any_store, "one", "rooms>2")
     assert [each.filter for each in any_store.searches()] == ["rooms>1"]
+
+
+def test_searches_are_read_again_only_after_a_change(any_store: FullStore) -> None:
+    known = KnownSearches(any_store)
+    known.look()
+    assert not known.look()
+    first = save(any_store, "first", "rooms>1", "json://127.0.0.1/")
+    assert known.look()
+    assert [each.name for each in known.all] == ["first"]
+    assert not known.look()
+    any_store.pause_search(first.id, paused=True)
+    assert known.look()
+    assert [each.is_paused for each in known.all] == [True]
+    any_store.delete_search(first.id)
+    save(any_store, "second", "rooms>1", "json://127.0.0.1/")
+    assert known.look(), "one less and one more"
+    assert [each.name for each in known.all] == ["second"]
 
 
 def test_addresses_are_in_no_target_and_no_repr(any_store: FullStore) -> None:

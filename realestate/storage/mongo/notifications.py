@@ -228,6 +228,9 @@ class SavedSearches:
         with self.connection.database() as database:
             return [_search(each) for each in database[SEARCHES].find().sort("_id", 1)]
 
+    def searches_version(self) -> object:
+        return self.searches()
+
     def pause_search(self, id: str, *, paused: bool) -> bool:
         with self.connection.database() as database:
             changed: Document = {"is_paused": paused}

@@ -169,6 +169,10 @@ _BEGIN = f"INSERT INTO cursors (name, seq) VALUES ('searches', {_NEWEST}) ON CON
 _FOLLOW = "UPDATE cursors SET seq = greatest(seq, %s) WHERE name = 'searches'"
 
 
+#: xmin is the transaction that wrote the row: a later one has a larger number, so that no two changes cancel out.
+_SEARCHES_VERSION = "SELECT count(*), sum(xmin::text::bigint) FROM searches"
+
+
 class SavedSearches(Statements):
     """See `SearchStore`."""
 
@@ -182,6 +186,9 @@ class SavedSearches(Statements):
 
     def searches(self) -> Sequence[Search]:
         return [_search(row) for row in self._ask(f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY name")]
+
+    def searches_version(self) -> object:
+        return self._ask(_SEARCHES_VERSION)
 
     def pause_search(self, id: str, *, paused: bool) -> bool:
         return bool(self._ask(_PAUSE, {"id": id, "paused": paused}))
