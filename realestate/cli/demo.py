@@ -59,7 +59,7 @@ def demo(
 
 def _print_next_commands(home: Path, outcome: "Outcome") -> None:
     """What can be done with the data now, as commands to copy."""
-    program = _as_typed(Path(sys.argv[0]))
+    program = _program()
     first = f"REALESTATE_HOME={_as_typed(home)} {program}"
     print("\nThe data is kept. Look at a listing and its history, at the last events, or at the database:")
     if outcome.example is not None:
@@ -73,6 +73,14 @@ def _print_next_commands(home: Path, outcome: "Outcome") -> None:
         print(f"  >>> {line}")
     print(f"\nSee the market on a map, each listing and its history at http://127.0.0.1:{PORT} while this runs:")
     print(f"  {_home_of_project()}{program} serve --demo")
+
+
+def _program() -> str:
+    """This command, as one would type it here."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py":
+        return f"{_as_typed(Path(sys.executable))} -m realestate"
+    return _as_typed(started)
 
 
 def _home_of_project() -> str:

@@ -83,8 +83,10 @@ def _expected(error: Exception) -> str | None:
         return f"Redis: {error_text(error)}; is REDIS_URL right? `realestate doctor` checks it"
     if isinstance(error, BadRedisUrl):
         return f"REDIS_URL is not an address of Redis: {error}"
-    if isinstance(error, (EmbeddedError, StoreError, ExportError, AuthoringError, DemoRuns, WorkerDied, OSError)):
+    if isinstance(error, (EmbeddedError, StoreError, ExportError, AuthoringError, DemoRuns, WorkerDied)):
         return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
     return None
 
 

@@ -132,7 +132,8 @@ class SeedReader:
             await store_of(self.spider.crawler).ask(lambda store: store.begin_job(job, self.spider.name, mode, scope))
             await jobs.open(job, mode, scope, partial)
             self.spider.fleet.has_open_jobs = True
-            logger.info("job/opened portal=%s job=%s mode=%s scope=%s %s", self.spider.name, job, mode, scope, partial)
+            only = " ".join(filter(None, (scope, partial)))
+            logger.info("job/opened portal=%s job=%s mode=%s scope=%s", self.spider.name, job, mode, only or "all")
 
     async def _refresh(self, request: Request) -> None:
         """Push a request for each listing that is due. No search page is needed.

@@ -209,7 +209,7 @@ def _address(url: object, missing: str = "not set") -> str:
 
 def _rate_limits(rate: float, rates: Mapping[str, float | None]) -> str:
     slower = [f"{name} {own:g}" for name, own in rates.items() if own is not None and (not rate or own < rate)]
-    text = f"{rate:g} requests per second and site" if rate else "none"
+    text = f"{rate:g} request{'' if rate == 1 else 's'} per second and site" if rate else "none"
     return text + (f"; lower: {', '.join(slower)}" if slower else "")
 
 

@@ -54,7 +54,8 @@ def test_the_demo_stores_the_truth_and_says_so(laptop: dict[str, str], tmp_path:
 def _check_next_commands(laptop: dict[str, str], output: str, folder: Path) -> None:
     """The commands that the demo prints at its end work on its data."""
     lines = [line.split() for line in output.splitlines() if line.startswith("  REALESTATE_HOME=")]
-    commands = {line[2]: line[3:] for line in lines}
+    after = [line[line.index("realestate") + 1 :] for line in lines]  # `python -m realestate`, as it was started
+    commands = {words[0]: words[1:] for words in after}
     assert list(commands) == ["history", "events", "db", "export", "serve"]
     env = {**laptop, "REALESTATE_HOME": lines[0][0].partition("=")[2]}
     history = run(env, "history", *commands["history"])

@@ -76,7 +76,7 @@ def test_the_start_says_how_the_worker_is_configured_without_passwords(
     assert "worker/portals: 2: immoweb, emlak" in text
     assert "worker/redis: redis://***@redis:6379/0" in text
     assert "worker/store: postgresql://***@db/realestate" in text
-    assert "worker/rate_limit: 1 requests per second and site; lower: emlak 0.5" in text
+    assert "worker/rate_limit: 1 request per second and site; lower: emlak 0.5" in text
     assert "worker/proxies: 2 in PROXIES" in text
 
 
