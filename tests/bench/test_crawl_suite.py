@@ -137,7 +137,7 @@ def test_a_crawl_without_requests_is_not_waited_for(
     command = [sys.executable, "-c", "import time; time.sleep(60)"]
     process = children.spawn(command, env=environment.changed(), log=tmp_path / "log")
     try:
-        with pytest.raises(DoesNotCount, match="nothing was asked"):
+        with pytest.raises(DoesNotCount, match="no request came"):
             Watch(site, [process]).until(lambda: True)
     finally:
         children.stop([process], 5)

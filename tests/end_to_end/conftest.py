@@ -170,6 +170,13 @@ def used_laptop(laptop: dict[str, str], home: Path, prepared_home: Path) -> dict
     return laptop
 
 
+@pytest.fixture
+def busy_laptop(used_laptop: dict[str, str], home: Path) -> Iterator[dict[str, str]]:
+    """The same while something else uses the embedded services: no command has to start and stop them."""
+    with embedded.services(home):
+        yield used_laptop
+
+
 def worker_environment(redis_url: str, store_url: str, folder: Path) -> dict[str, str]:
     """The environment of a worker: the addresses of Redis and the store, and the folder for local files."""
     ours = {

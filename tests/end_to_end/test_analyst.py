@@ -21,9 +21,9 @@ from tests.end_to_end.test_command import COMMAND, run
         ("bina", 20),
     ],
 )
-def test_a_limit_is_exact(used_laptop: dict[str, str], simulate: Simulate, portal: str, limit: int) -> None:
+def test_a_limit_is_exact(busy_laptop: dict[str, str], simulate: Simulate, portal: str, limit: int) -> None:
     simulated = simulate(200)
-    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
+    env = {**busy_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
     done = run(env, "crawl", portal, "--limit", str(limit), "--json")
     assert done.returncode == 0, done.stderr
     outcome = json.loads(done.stdout)
@@ -44,9 +44,9 @@ def test_a_limit_counts_items_that_a_search_page_shows_whole(used_laptop: dict[s
     assert json.loads(done.stdout)["kept"] == 60
 
 
-def test_she_asks_for_a_place_and_gets_just_that(used_laptop: dict[str, str], simulate: Simulate, home: Path) -> None:
+def test_she_asks_for_a_place_and_gets_just_that(busy_laptop: dict[str, str], simulate: Simulate, home: Path) -> None:
     simulated = simulate(200)
-    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
+    env = {**busy_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
     truth = simulated.truth("immoweb")
     homes = [row for row in truth if row["operation"] == "rent" and row["property_type"] == "apartment"]
     city = max({row["city"] for row in homes}, key=lambda name: sum(row["city"] == name for row in homes))
@@ -64,10 +64,10 @@ def test_she_asks_for_a_place_and_gets_just_that(used_laptop: dict[str, str], si
 
 
 def test_a_limit_counts_what_matches_where_the_site_cannot_search_by_it(
-    used_laptop: dict[str, str], simulate: Simulate
+    busy_laptop: dict[str, str], simulate: Simulate
 ) -> None:
     simulated = simulate(200)
-    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
+    env = {**busy_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
     matching = [
         row["ref"]
         for row in simulated.truth("emlak")
@@ -85,8 +85,8 @@ def test_a_limit_counts_what_matches_where_the_site_cannot_search_by_it(
     assert simulated.by_kind("emlak")["listing"] < 200, "the search pages after that are not read"
 
 
-def test_a_place_where_nothing_is_found_is_no_silent_success(used_laptop: dict[str, str], simulate: Simulate) -> None:
-    env = {**used_laptop, "SIMULATOR_URL": simulate(60).url, "RATE_LIMIT": "0"}
+def test_a_place_where_nothing_is_found_is_no_silent_success(busy_laptop: dict[str, str], simulate: Simulate) -> None:
+    env = {**busy_laptop, "SIMULATOR_URL": simulate(60).url, "RATE_LIMIT": "0"}
     done = run(env, "crawl", "immoweb", "--city", "nowhere")
     assert done.returncode == 0, done.stderr
     assert "immoweb: 0 new listings, " in done.stdout
@@ -102,10 +102,10 @@ def test_a_place_where_nothing_is_found_is_no_silent_success(used_laptop: dict[s
 
 
 def test_a_portal_that_sends_ban_pages_is_no_dead_end(
-    used_laptop: dict[str, str], simulate_alone: Simulate, tmp_path: Path
+    busy_laptop: dict[str, str], simulate_alone: Simulate, tmp_path: Path
 ) -> None:
     simulated = simulate_alone(120)
-    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "20", "RETRY_DELAY_SECONDS": "0.1"}
+    env = {**busy_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "20", "RETRY_DELAY_SECONDS": "0.1"}
     with running([*COMMAND, "crawl", "immoweb"], env, tmp_path / "log") as banned:
         until(lambda: simulated.by_kind("immoweb")["listing"] > 5, "the first listings")
         simulated.weather("immoweb", "blocked")
@@ -125,9 +125,9 @@ def test_a_portal_that_sends_ban_pages_is_no_dead_end(
     assert json.loads(done.stdout)["kept"] == len(simulated.truth("immoweb"))
 
 
-def test_a_portal_that_sends_error_pages_is_no_dead_end(used_laptop: dict[str, str], simulate_alone: Simulate) -> None:
+def test_a_portal_that_sends_error_pages_is_no_dead_end(busy_laptop: dict[str, str], simulate_alone: Simulate) -> None:
     simulated = simulate_alone(60)
-    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
+    env = {**busy_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
     simulated.weather("emlak", "error_page")
     failed = run(env, "crawl", "emlak")
     assert failed.returncode == 1, failed.stdout
@@ -141,10 +141,10 @@ def test_a_portal_that_sends_error_pages_is_no_dead_end(used_laptop: dict[str, s
 
 
 def test_a_portal_without_a_readable_robots_txt_is_no_dead_end(
-    used_laptop: dict[str, str], simulate_alone: Simulate
+    busy_laptop: dict[str, str], simulate_alone: Simulate
 ) -> None:
     simulated = simulate_alone(60)
-    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
+    env = {**busy_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
     simulated.weather("emlak", "blocked")
     refused = run(env, "crawl", "emlak")
     assert refused.returncode == 1, refused.stdout
@@ -166,10 +166,10 @@ def test_a_portal_without_a_readable_robots_txt_is_no_dead_end(
 
 
 def test_a_crawl_is_not_replaced_by_a_smaller_one_that_was_stopped(
-    used_laptop: dict[str, str], simulate_alone: Simulate
+    busy_laptop: dict[str, str], simulate_alone: Simulate
 ) -> None:
     simulated = simulate_alone(60)
-    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
+    env = {**busy_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
     simulated.weather("emlak", "blocked")
     for _ in range(2):
         stopped = run(env, "crawl", "emlak", "--limit", "5")

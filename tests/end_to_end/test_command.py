@@ -126,9 +126,9 @@ def stored_is_true(home: Path, simulated: Simulated, portal: str) -> bool:
     return comparison.right
 
 
-def test_a_third_crawl_starts_from_the_beginning(used_laptop: dict[str, str], home: Path, simulate: Simulate) -> None:
+def test_a_third_crawl_starts_from_the_beginning(busy_laptop: dict[str, str], home: Path, simulate: Simulate) -> None:
     simulated = simulate(40)
-    env = {**used_laptop, "SIMULATOR_URL": simulated.url}
+    env = {**busy_laptop, "SIMULATOR_URL": simulated.url}
     for new in (40, 0):
         result = json.loads(run(env, "crawl", "emlak", "--json").stdout)
         assert (result["new"], result["kept"], result["resumed"]) == (new, 40, 0)

@@ -25,10 +25,10 @@ def events(env: dict[str, str], *options: str) -> list[dict[str, Any]]:
 
 
 def test_every_change_of_some_days_is_in_the_events_and_in_the_views(
-    used_laptop: dict[str, str], simulate_alone: Simulate, home: Path
+    busy_laptop: dict[str, str], simulate_alone: Simulate, home: Path
 ) -> None:
     simulated = simulate_alone(60)
-    env = {**used_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
+    env = {**busy_laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
     first = run(env, "crawl", "immoweb")
     assert first.returncode == 0, first.stderr
     assert "on the market" in first.stdout
