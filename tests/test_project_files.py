@@ -99,7 +99,7 @@ def test_the_security_page_is_of_this_version_and_names_settings_that_exist() ->
 
 
 def test_make_demo_installs_only_what_the_program_needs_and_fails_if_pip_fails(tmp_path: Path) -> None:
-    command = ["make", "--dry-run", "demo", f"VENV={tmp_path / 'venv'}"]
+    command = ["make", "--no-print-directory", "--dry-run", "demo", f"VENV={tmp_path / 'venv'}"]
     lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     installing = [line for line in lines if "pip install" in line]
     assert any("--require-hashes -r requirements.lock" in line for line in installing)

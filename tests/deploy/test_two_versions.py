@@ -76,6 +76,7 @@ def listings_stored(store_url: str) -> int:
         return int(cursor.fetchone()[0])  # type: ignore[index]
 
 
+@pytest.mark.empty_database
 @pytest.mark.slow  # a crawl by two workers
 def test_a_fleet_is_upgraded_while_it_crawls(
     old: Path, server: Redis, redis_url: str, store_url: str, simulate: Simulate, tmp_path: Path

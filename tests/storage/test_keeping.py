@@ -353,6 +353,8 @@ def test_nothing_of_an_erased_listing_is_left_and_the_others_are_untouched(known
         "validators": 0,
         "cards": 0,
         "home_listings": 0,
+        "home_states": 0,
+        "photo_hashes": 0,
     }
     assert [record.listing["portal"] for record in all_of(known, "1") if hasattr(record, "listing")] == ["emlak"]
     assert not [record for record in all_of(known, "1") if f"'{PORTAL}'" in repr(record)]
