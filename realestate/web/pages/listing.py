@@ -76,6 +76,7 @@ _PLAIN_NUMBERS = ("year_built",)
 ALIKE = 0.3
 #: What two adverts of one home have in common.
 _REASONS = {
+    "photos_same": "a photo in common",
     "agency_same": "same agency",
     "city_same": "same city",
     "code_same": "same reference of the agency",
