@@ -126,10 +126,10 @@ def test_a_search_finds_what_python_finds(any_store: FullStore, scaled: Scaled) 
 @pytest.mark.parametrize("seed", KNOWN_SEEDS)
 def test_many_searches_find_what_python_finds(any_store: FullStore, seed: int, scaled: Scaled) -> None:
     random = Random(seed)
-    fill(any_store, random, scaled(600))
+    fill(any_store, random, scaled(400))
     facts = everything(any_store)
     now = any_store.query_time()
-    for _ in range(scaled(500)):
+    for _ in range(scaled(200)):
         check(any_store, facts, now, random)
 
 
