@@ -233,20 +233,21 @@ def _member(document: Document) -> Member:
     return Member(document["portal"], document["ref"], document["home"])
 
 
-def remove_from_home(database: Database[Document], portal: str, ref: str) -> int:
-    """Remove an erased listing from its home, with what names it. Return the number of adverts removed: 0 or 1."""
+def remove_from_home(database: Database[Document], portal: str, ref: str) -> dict[str, int]:
+    """Remove an erased listing from its home, with what names it. Return 0 or 1 for each collection that has it once."""
     name = f"{portal}/{ref}"
     of_the_listing = {"portal": portal, "ref": ref}
     homes = [each["home"] for each in database["home_listings"].find(of_the_listing, {"home": 1})]
-    removed = database["home_listings"].delete_many(of_the_listing).deleted_count
-    database["home_states"].delete_many(of_the_listing)
-    database["photo_hashes"].delete_many(of_the_listing)
+    removed = {
+        each: min(1, database[each].delete_many(of_the_listing).deleted_count)
+        for each in ("home_listings", "home_states", "photo_hashes")
+    }
     for collection in ("home_links", "home_pins"):
         database[collection].delete_many({"$or": [{"a": name}, {"b": name}]})
     for home in homes:
         if database["home_listings"].find_one({"home": home}, {"_id": 1}) is None:
             database["homes"].delete_many({"home": home})
-    return min(1, removed)
+    return removed
 
 
 #: The collections of homes.

@@ -166,7 +166,7 @@ def _erase(database: Database[Document], portal: str, ref: str, at: datetime) ->
     removed |= remove_aside(database, [(portal, ref)])
     removed[VALIDATORS] = drop_validators(database, [id])
     removed[CARDS] = drop_cards(database, [id])
-    removed["home_listings"] = remove_from_home(database, portal, ref)
+    removed |= remove_from_home(database, portal, ref)
     name = mark_name("listing", erased_name(portal, ref))
     database["erased"].update_one({"_id": name}, {"$unset": {"under_way": ""}})
     return removed
