@@ -234,7 +234,7 @@ def _member(document: Document) -> Member:
 
 
 def remove_from_home(database: Database[Document], portal: str, ref: str) -> dict[str, int]:
-    """Remove an erased listing from its home, with what names it. Return for each collection whether it had it: 0 or 1."""
+    """Remove an erased listing from its home, with what names it. Return for each collection if it had it: 0 or 1."""
     name = f"{portal}/{ref}"
     of_the_listing = {"portal": portal, "ref": ref}
     homes = [each["home"] for each in database["home_listings"].find(of_the_listing, {"home": 1})]
