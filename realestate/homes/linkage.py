@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple
 
 from realestate.homes.clusters import NO_PINS, Link, Name, Pins, homes_of
@@ -108,6 +109,9 @@ def scored(
 
 # ----- ids
 
+#: An advert has left fewer homes than this that keep the id made of it.
+MOST_LEFT = 5
+
 
 def identified(
     groups: Iterable[Sequence[Name]],
@@ -147,17 +151,16 @@ def _first(group: Sequence[Name], facts: Mapping[Name, Facts]) -> tuple[float, N
 
 
 def _new_id(group: Sequence[Name], facts: Mapping[Name, Facts], taken: set[str]) -> str:
-    """Return an id made of the first advert; if another home has it already, of the next one."""
-    for _, name in sorted((facts[name].begun_at, name) for name in group):
-        home = _id_of(name)
-        if home not in taken:
-            return home
-    raise AssertionError("each listing belongs to one home")
+    """Return an id made of the first advert; if another home has it already, of the next one. An advert may have left a
+    home that keeps its id: if all are taken, the id of the first one is numbered."""
+    names = [name for _, name in sorted((facts[name].begun_at, name) for name in group)]
+    numbered = (_id_of(f"{names[0]} {number}") for number in count(2))
+    return next(home for home in chain(map(_id_of, names), numbered) if home not in taken)
 
 
 def new_ids(names: Iterable[Name]) -> list[str]:
     """Return the ids that new homes of these listings may get."""
-    return [_id_of(name) for name in names]
+    return [_id_of(each) for name in names for each in (name, *(f"{name} {number}" for number in range(2, MOST_LEFT)))]
 
 
 def _id_of(name: Name) -> str:

@@ -16,7 +16,7 @@ from realestate.homes import pairs
 from realestate.homes.clusters import SIZE_LIMIT, Link, Pins, homes_of, pinned, without_doubtful
 from realestate.homes.explain import reasons
 from realestate.homes.facts import Facts, code_in, facts_of_all, floor_in, street_of
-from realestate.homes.linkage import BLOCK_LIMIT, cluster, identified
+from realestate.homes.linkage import BLOCK_LIMIT, cluster, identified, new_ids
 from realestate.homes.pairs import Comparison
 from realestate.homes.scorer import shipped
 from realestate.homes.training import quality
@@ -243,6 +243,16 @@ def test_when_a_home_is_split_the_larger_part_keeps_its_id() -> None:
     ids = identified([["bina/2", "bina/3"]], known, dict.fromkeys(known, "h"))
     assert ids["bina/2"] == ids["bina/3"] == "h"
     assert ids["bina/1"] != "h"
+
+
+def test_an_advert_that_left_the_home_named_after_it_gets_another_id() -> None:
+    known = {each.name: each for each in facts(advert("1"), advert("2"))}
+    named_after_it = identified([["bina/1", "bina/2"]], known, {})["bina/1"]
+    (alone,) = identified([], {"bina/1": known["bina/1"]}, {}, elsewhere=[named_after_it]).values()
+    assert alone != named_after_it
+    assert alone in new_ids(["bina/1"]), "it is looked for in the store"
+    (again,) = identified([], {"bina/1": known["bina/1"]}, {}, elsewhere=[named_after_it, alone]).values()
+    assert again not in (named_after_it, alone)
 
 
 def test_homes_have_a_size_limit() -> None:
