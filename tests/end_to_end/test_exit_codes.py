@@ -47,25 +47,32 @@ def test_a_crawl_that_is_stopped_ends_with_0(worker_env: dict[str, str], server:
         assert worker.stop() == 0
 
 
+WRONG_ADDRESSES = [
+    ({"REDIS_URL": "nonsense"}, "REDIS_URL is not an address of Redis"),
+    ({"REDIS_URL": "redis://:secret@127.0.0.1:port/0"}, "the port is not a number"),
+    ({"REDIS_URL": "sentinel://127.0.0.1:1"}, "the name of the service is missing"),
+    ({"REDIS_URL": "", "REDIS_HOST": "h", "REDIS_PORT": "x"}, "REDIS_PORT is 'x'"),
+    ({"SIMULATOR_URL": "nonsense"}, "SIMULATOR_URL: something like"),
+    ({"BAN_RULES": "/no/such/file"}, "BAN_RULES: there is no such file"),
+]
+
+
 @pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"REDIS_URL": "nonsense"}, "REDIS_URL is not an address of Redis"),
-        ({"REDIS_URL": "redis://:secret@127.0.0.1:port/0"}, "the port is not a number"),
-        ({"REDIS_URL": "sentinel://127.0.0.1:1"}, "the name of the service is missing"),
-        ({"REDIS_URL": "", "REDIS_HOST": "h", "REDIS_PORT": "x"}, "REDIS_PORT is 'x'"),
-        ({"SIMULATOR_URL": "nonsense"}, "SIMULATOR_URL: something like"),
-        ({"BAN_RULES": "/no/such/file"}, "BAN_RULES: there is no such file"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
+    ("change", "words"), WRONG_ADDRESSES, ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_a_wrong_address_is_one_line(worker_env: dict[str, str], change: dict[str, str], words: str) -> None:
     _ends_with_one_line([PYTHON, "-m", "realestate", "work", "emlak"], {**worker_env, **change}, words)
 
 
-def test_a_wrong_address_is_one_line_of_scrapy_too(worker_env: dict[str, str]) -> None:
-    env = {**worker_env, "REDIS_URL": "redis://:secret@127.0.0.1:port/0"}
-    _ends_with_one_line(SCRAPY, env, "the port is not a number")
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [pytest.param(*each, marks=() if number == 1 else pytest.mark.slow) for number, each in enumerate(WRONG_ADDRESSES)],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_wrong_address_is_one_line_of_scrapy_too(
+    worker_env: dict[str, str], change: dict[str, str], words: str
+) -> None:
+    _ends_with_one_line(SCRAPY, {**worker_env, **change}, words)
 
 
 def _ends_with_one_line(command: list[str], env: dict[str, str], words: str) -> None:

@@ -336,7 +336,7 @@ class Mortal:
     ("begin", "days", "crons"),
     [
         (datetime(2026, 3, 27, tzinfo=UTC), 10, ("30 2 * * *",)),
-        pytest.param(datetime(2026, 1, 1, tzinfo=UTC), 365, ("30 2 * * *",), marks=pytest.mark.slow),
+        pytest.param(datetime(2026, 1, 1, tzinfo=UTC), 365, ("30 2 * * *", "0 */6 * * *"), marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.timeout(1800)
